@@ -56,7 +56,6 @@ impl ConfigError {
     }
 }
 
-/// The place where a value of the configuration is set.
 #[derive(Clone, Debug)]
 pub enum ValueOrigin {
     File(PathBuf),
@@ -72,7 +71,6 @@ impl fmt::Display for ValueOrigin {
     }
 }
 
-/// The configuration, a field for each section.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -123,7 +121,6 @@ pub struct ServerSection {
 }
 
 impl ServerSection {
-    /// Returns whether the gateway and the data API speak TLS.
     pub fn has_tls(&self) -> bool {
         !self.tls_certificate.is_empty()
     }
@@ -316,7 +313,6 @@ impl MessagesSection {
     }
 }
 
-/// The search for products.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchSection {
@@ -330,7 +326,6 @@ pub struct AnalyticsSection {
     pub refresh_seconds: u64,
 }
 
-/// The limits of deliveries that wait, and of their rate.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntakeSection {
@@ -339,7 +334,6 @@ pub struct IntakeSection {
     pub connection_rate: u32,
 }
 
-/// How long rows are kept.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RetentionSection {
@@ -350,17 +344,14 @@ pub struct RetentionSection {
 }
 
 impl RetentionSection {
-    /// Returns how long deliveries are kept.
     pub fn deliveries(&self) -> Duration {
         span(self.deliveries_days, 24 * 3_600)
     }
 
-    /// Returns how long quarantined deliveries are kept.
     pub fn quarantine(&self) -> Duration {
         span(self.quarantine_days, 24 * 3_600)
     }
 
-    /// Returns how long rows of the audit are kept.
     pub fn audit(&self) -> Duration {
         span(self.audit_days, 24 * 3_600)
     }
@@ -371,7 +362,6 @@ impl RetentionSection {
     }
 }
 
-/// The log.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogSection {

@@ -36,7 +36,6 @@ impl Default for Shutdown {
 }
 
 impl Shutdown {
-    /// Returns a state that serves, with nothing held.
     pub fn new() -> Self {
         Self {
             phase: Arc::new(watch::Sender::new(Phase::Serving)),
@@ -49,12 +48,10 @@ impl Shutdown {
         self.advance(Phase::Draining);
     }
 
-    /// Returns whether the drain has begun; also true after it has ended.
     pub fn has_begun(&self) -> bool {
         *self.phase.borrow() >= Phase::Draining
     }
 
-    /// Returns when the drain begins.
     pub async fn begun(&self) {
         self.reached(Phase::Draining).await;
     }

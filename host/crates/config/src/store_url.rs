@@ -10,7 +10,6 @@ use serde::Deserialize;
 pub struct StoreUrl(String);
 
 impl StoreUrl {
-    /// Wraps a URL without checking it.
     pub fn new(url: impl Into<String>) -> Self {
         Self(url.into())
     }

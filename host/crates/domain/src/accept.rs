@@ -31,7 +31,6 @@ words! {
 }
 
 impl AcceptWord {
-    /// Reads a word that an operator typed. Blanks around it do not count.
     pub fn parse(text: &str) -> Result<Self, UnknownAcceptWord> {
         let text = text.trim();
         text.parse().map_err(|_| UnknownAcceptWord(text.to_owned()))
@@ -100,7 +99,6 @@ pub struct Concern {
 }
 
 impl Concern {
-    /// Returns a concern that this word accepts.
     pub fn new(accept: AcceptWord, what: String) -> Self {
         Self {
             accept: Some(accept),

@@ -7,44 +7,18 @@
 use super::id::AgentId;
 use super::row::Entity;
 use super::time::Micros;
+use super::word::words;
 use super::zone::Day;
 
-/// A group of measures that one feed gives.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    serde::Serialize,
-    serde::Deserialize,
-    utoipa::ToSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum MetricSet {
-    Conversations,
-    Tickets,
+words! {
+    /// A group of measures that one feed gives.
+    MetricSet: "the metric set" {
+        Conversations = "conversations",
+        Tickets = "tickets",
+    }
 }
 
 impl MetricSet {
-    pub const ALL: [Self; 2] = [Self::Conversations, Self::Tickets];
-
-    /// Returns the name in the interface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Conversations => "conversations",
-            Self::Tickets => "tickets",
-        }
-    }
-
-    /// Reads the name in the interface. `None` if it is not known.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|set| set.as_str() == text)
-    }
-
     /// The job that counts this set, as the freshness report names it.
     pub fn job(self) -> &'static str {
         match self {
@@ -98,7 +72,6 @@ pub const MEASURES: usize = 5;
 /// The count of each measure; measures that a set does not have are 0.
 pub type MeasureCounts = [i64; MEASURES];
 
-/// Adds `sign` times the counts.
 pub fn add(to: &mut MeasureCounts, counts: &MeasureCounts, sign: i64) {
     for (to, count) in to.iter_mut().zip(counts) {
         *to += sign * count;
@@ -117,7 +90,6 @@ impl TimeSlot {
     /// Greater than every slot in which something begins.
     pub const END: Self = Self(i32::MAX);
 
-    /// Returns the slot that contains the instant.
     pub fn containing(instant: Micros) -> Self {
         Self(i32::try_from(instant.0.div_euclid(Self::MICROS)).unwrap_or(i32::MAX))
     }
@@ -187,41 +159,22 @@ impl MeasureBits {
         Self(bits.fold(0, |bits, (place, met)| bits | (u8::from(*met) << place)))
     }
 
-    /// Returns the contribution as counts: 1 for each measure whose bit is set.
     pub fn counts(self) -> MeasureCounts {
         std::array::from_fn(|place| i64::from(self.0 >> place & 1))
     }
 }
 
-/// The length of a bucket of the answer.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Granularity {
-    Day,
-    /// Begins on Monday.
-    Week,
-    Month,
+words! {
+    /// The length of a bucket of the answer.
+    Granularity: "the granularity" {
+        Day = "day",
+        /// Begins on Monday.
+        Week = "week",
+        Month = "month",
+    }
 }
 
 impl Granularity {
-    pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
-
-    /// Returns the word of the interface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-        }
-    }
-
-    /// Reads a word of the interface. `None` if it is not known.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.as_str() == text)
-    }
-
     /// Returns the bucket of a day, as its first day.
     pub fn period(self, day: Day) -> Day {
         match self {
@@ -231,7 +184,6 @@ impl Granularity {
         }
     }
 
-    /// Returns the next bucket.
     pub fn after(self, period: Day) -> Day {
         match self {
             Self::Day => period.plus(1),

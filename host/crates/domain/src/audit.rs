@@ -216,7 +216,6 @@ impl AuditRow {
         self.number == before.number + 1 && self.hash == self.hash_after(&before.hash)
     }
 
-    /// Returns the place of the row in the chain.
     pub fn place(&self) -> AuditCheckpoint {
         AuditCheckpoint {
             number: self.number,

@@ -150,148 +150,59 @@ mod tests {
         AuditRow::new(None, act)
     }
 
+    /// The act, its target (`-` for none), its outcome and its detail; then the sentence.
+    const SENTENCES: &str = r#"
+roll-back-plugin portal done {"digest": "3f9c01ab42de7716", "version": "1.0.0"}
+    ana rolled back the plugin portal to 1.0.0 (3f9c01ab42de): done
+roll-back-plugin portal done {"digest": "3f9c01ab42de7716"}
+    ana rolled back the plugin portal to 3f9c01ab42de: done
+activate-plugin 3f9c01ab42de7716 done {"digest": "3f9c01ab42de7716", "version": "2.0.0", "plugin": "portal"}
+    ana activated the plugin portal 2.0.0 (3f9c01ab42de): done
+activate-plugin portal refused {"status": 409, "reason": "a rollout is open"}
+    ana tried to activate the plugin portal: refused: a rollout is open
+roll-back-plugin portal refused {"count": 312, "since": "2026-03-02T12:15:30.000000Z", "reason": "needs the role operator"}
+    ana tried to roll back the plugin portal: refused: 312 times since 2026-03-02 12:15:30 UTC: needs the role operator
+pause-connection form begun {}
+    ana began to pause the connection form: begun: no outcome is known: it is still running, or the service stopped or the client left before its end
+apply - done {"workspace": "acme", "dryRun": true}
+    ana applied the workspace file of acme: done: as a dry run, which changes nothing
+apply - failed {}
+    ana tried to apply a workspace file: failed
+import-products acme partly-done {}
+    ana tried to import the products of acme: partly-done
+create-key - done {"label": "night shift"}
+    ana created the key night shift: done
+start-rollout portal done {"digest": "3f9c01ab42de7716"}
+    ana started the rollout of portal 3f9c01ab42de: done
+next-rollout-step portal done {}
+    ana took the next rollout step of portal: done
+put-owners acme done {}
+    ana set the owners of acme: done
+undo-repair 019c done {}
+    ana undid the repair 019c: done
+end-repair portal done {"repair": "019c"}
+    ana ended the repair 019c: done
+replay-deliveries - done {"apply": false}
+    ana replayed deliveries: done: as a dry run, which changes nothing
+export-golden 019c done {}
+    ana exported the golden cases of 019c: done
+sync-templates bot done {}
+    ana read the templates of bot: done
+remove-audit - done {}
+    ana removed old rows: done
+"#;
+
     #[test]
     fn a_row_is_a_sentence() {
-        use ActOutcome::{Begun, Done, Failed, PartlyDone, Refused};
-        let digest = "3f9c01ab42de7716";
-        for (act, target, outcome, detail, expect) in [
-            (
-                "roll-back-plugin",
-                "portal",
-                Done,
-                json!({"digest": digest, "version": "1.0.0"}),
-                "ana rolled back the plugin portal to 1.0.0 (3f9c01ab42de): done",
-            ),
-            (
-                "roll-back-plugin",
-                "portal",
-                Done,
-                json!({"digest": digest}),
-                "ana rolled back the plugin portal to 3f9c01ab42de: done",
-            ),
-            (
-                "activate-plugin",
-                digest,
-                Done,
-                json!({"digest": digest, "version": "2.0.0", "plugin": "portal"}),
-                "ana activated the plugin portal 2.0.0 (3f9c01ab42de): done",
-            ),
-            (
-                "activate-plugin",
-                "portal",
-                Refused,
-                json!({"status": 409, "reason": "a rollout is open"}),
-                "ana tried to activate the plugin portal: refused: a rollout is open",
-            ),
-            (
-                "roll-back-plugin",
-                "portal",
-                Refused,
-                json!({"count": 312, "since": Micros(1_772_453_730_000_000), "reason": "needs the role operator"}),
-                "ana tried to roll back the plugin portal: refused: 312 times since 2026-03-02 12:15:30 UTC: needs the role operator",
-            ),
-            (
-                "pause-connection",
-                "form",
-                Begun,
-                json!({}),
-                "ana began to pause the connection form: begun: no outcome is known: it is still running, or the service stopped or the client left before its end",
-            ),
-            (
-                "apply",
-                "",
-                Done,
-                json!({"workspace": "acme", "dryRun": true}),
-                "ana applied the workspace file of acme: done: as a dry run, which changes nothing",
-            ),
-            (
-                "apply",
-                "",
-                Failed,
-                json!({}),
-                "ana tried to apply a workspace file: failed",
-            ),
-            (
-                "import-products",
-                "acme",
-                PartlyDone,
-                json!({}),
-                "ana tried to import the products of acme: partly-done",
-            ),
-            (
-                "create-key",
-                "",
-                Done,
-                json!({"label": "night shift"}),
-                "ana created the key night shift: done",
-            ),
-            (
-                "start-rollout",
-                "portal",
-                Done,
-                json!({"digest": digest}),
-                "ana started the rollout of portal 3f9c01ab42de: done",
-            ),
-            (
-                "next-rollout-step",
-                "portal",
-                Done,
-                json!({}),
-                "ana took the next rollout step of portal: done",
-            ),
-            (
-                "put-owners",
-                "acme",
-                Done,
-                json!({}),
-                "ana set the owners of acme: done",
-            ),
-            (
-                "undo-repair",
-                "019c",
-                Done,
-                json!({}),
-                "ana undid the repair 019c: done",
-            ),
-            (
-                "end-repair",
-                "portal",
-                Done,
-                json!({"repair": "019c"}),
-                "ana ended the repair 019c: done",
-            ),
-            (
-                "replay-deliveries",
-                "",
-                Done,
-                json!({"apply": false}),
-                "ana replayed deliveries: done: as a dry run, which changes nothing",
-            ),
-            (
-                "export-golden",
-                "019c",
-                Done,
-                json!({}),
-                "ana exported the golden cases of 019c: done",
-            ),
-            (
-                "sync-templates",
-                "bot",
-                Done,
-                json!({}),
-                "ana read the templates of bot: done",
-            ),
-            (
-                "remove-audit",
-                "",
-                Done,
-                json!({}),
-                "ana removed old rows: done",
-            ),
-        ] {
-            let (act, more) = row(act, target, outcome, &detail).sentence();
+        let lines: Vec<&str> = SENTENCES.trim().lines().collect();
+        for case in lines.chunks(2) {
+            let words: Vec<&str> = case[0].splitn(4, ' ').collect();
+            let outcome = words[2].parse().expect("an outcome");
+            let detail = serde_json::from_str(words[3]).expect("JSON");
+            let target = words[1].trim_start_matches('-');
+            let (act, more) = row(words[0], target, outcome, &detail).sentence();
             let said = format!("{act}: {outcome}: {more}");
-            assert_eq!(said.trim_end_matches(": "), expect);
+            assert_eq!(said.trim_end_matches(": "), case[1].trim());
         }
     }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::exchange::{HttpRequest, InputProblem, Pairs, PluginReply};
+use super::word::words;
 
 /// A template message as an adapter gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +40,6 @@ pub enum SendAnswer {
     Unknown(String),
 }
 
-/// A send that the provider accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedSend {
     pub external_ids: Vec<String>,
@@ -52,7 +52,6 @@ pub struct AcceptedSend {
 }
 
 impl AcceptedSend {
-    /// Returns how far the message is already.
     pub fn stage(&self) -> AcceptedStage<'_> {
         match self.status.as_str() {
             "" | "accepted" => AcceptedStage::Accepted,
@@ -84,82 +83,37 @@ pub struct RefusedSend {
     pub retry_after: Option<Duration>,
 }
 
-/// The class of a refusal, which decides what happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Category {
-    /// A parameter is wrong; final.
-    Request,
-    /// The template is paused, rejected, or differs from what its text requires; final.
-    Template,
-    /// The provider has no such template; final.
-    UnknownTemplate,
-    /// The recipient cannot be reached; final.
-    Recipient,
-    /// Only a reply is allowed now; final.
-    Window,
-    /// The contact opted out; final, and the contact is banned.
-    OptOut,
-    ThrottledRecipient,
-    ThrottledNumber,
-    ThrottledAccount,
-    Transient,
-    /// The account is blocked or unpaid: the instance is paused, the message is kept.
-    Account,
-    /// The token or a permission is wrong: the instance is paused, the message is kept.
-    Connection,
-    /// The message waited longer than messages are kept; set by the host, final.
-    Expired,
-    /// An operator gave the message up; set by the host, final.
-    GivenUp,
+words! {
+    /// The class of a refusal, which decides what happens next.
+    Category: "the category" {
+        /// A parameter is wrong; final.
+        Request = "request",
+        /// The template is paused, rejected, or differs from what its text requires; final.
+        Template = "template",
+        /// The provider has no such template; final.
+        UnknownTemplate = "unknown-template",
+        /// The recipient cannot be reached; final.
+        Recipient = "recipient",
+        /// Only a reply is allowed now; final.
+        Window = "window",
+        /// The contact opted out; final, and the contact is banned.
+        OptOut = "opt-out",
+        ThrottledRecipient = "throttled-recipient",
+        ThrottledNumber = "throttled-number",
+        ThrottledAccount = "throttled-account",
+        Transient = "transient",
+        /// The account is blocked or unpaid: the instance is paused, the message is kept.
+        Account = "account",
+        /// The token or a permission is wrong: the instance is paused, the message is kept.
+        Connection = "connection",
+        /// The message waited longer than messages are kept; set by the host, final.
+        Expired = "expired",
+        /// An operator gave the message up; set by the host, final.
+        GivenUp = "given-up",
+    }
 }
 
 impl Category {
-    pub const ALL: [Self; 14] = [
-        Self::Request,
-        Self::Template,
-        Self::UnknownTemplate,
-        Self::Recipient,
-        Self::Window,
-        Self::OptOut,
-        Self::ThrottledRecipient,
-        Self::ThrottledNumber,
-        Self::ThrottledAccount,
-        Self::Transient,
-        Self::Account,
-        Self::Connection,
-        Self::Expired,
-        Self::GivenUp,
-    ];
-
-    /// Returns the word of the contract and the store, such as `unknown-template`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Request => "request",
-            Self::Template => "template",
-            Self::UnknownTemplate => "unknown-template",
-            Self::Recipient => "recipient",
-            Self::Window => "window",
-            Self::OptOut => "opt-out",
-            Self::ThrottledRecipient => "throttled-recipient",
-            Self::ThrottledNumber => "throttled-number",
-            Self::ThrottledAccount => "throttled-account",
-            Self::Transient => "transient",
-            Self::Account => "account",
-            Self::Connection => "connection",
-            Self::Expired => "expired",
-            Self::GivenUp => "given-up",
-        }
-    }
-
-    /// An adapter's word; one that is not known counts as `request`.
-    pub fn from_text(text: &str) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|category| category.as_str() == text)
-            .unwrap_or(Self::Request)
-    }
-
     /// Returns the code of an error of this class: its own, or the name of the class if it
     /// has none, so that every failure has a code.
     pub fn code(self, own: String) -> String {
@@ -184,7 +138,6 @@ impl Category {
     }
 }
 
-/// How an attempt to send a message ended, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttemptOutcome {
     Accepted,
@@ -238,7 +191,6 @@ impl ChannelError {
     }
 }
 
-/// The contents of a provider's webhook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Webhook {
     pub events: Vec<ChannelEvent>,
@@ -259,7 +211,6 @@ pub struct ChannelEvent {
     pub further_ids: Vec<String>,
 }
 
-/// The content of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventBody {
     Status(Box<StatusUpdate>),
@@ -305,7 +256,6 @@ pub struct TemplateChange {
     pub reason: String,
 }
 
-/// A change of a contact: its number, or its consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContactChange {
     pub sender_id: String,
@@ -316,7 +266,6 @@ pub struct ContactChange {
     pub occurred_at: Option<String>,
 }
 
-/// The kind of a change of a contact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContactChangeKind {
     Number,
@@ -327,7 +276,6 @@ pub enum ContactChangeKind {
 }
 
 impl ContactChangeKind {
-    /// Returns the word of the contract, or the unknown one.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Number => "number",
@@ -380,7 +328,6 @@ pub struct Template {
 impl Template {
     pub const APPROVED: &str = "approved";
 
-    /// Returns whether the provider has approved the template, so that it can be sent.
     pub fn is_approved(&self) -> bool {
         self.status == Self::APPROVED
     }

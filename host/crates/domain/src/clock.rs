@@ -7,9 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::time::{Micros, micros};
 
-/// A source of the current time.
 pub trait Clock: Send + Sync + 'static {
-    /// Returns the current time in microseconds since the Unix epoch.
     fn now(&self) -> Micros;
 
     /// Notes the time of the database that hosts share, which it sent within `took`. Only a clock that
@@ -17,7 +15,6 @@ pub trait Clock: Send + Sync + 'static {
     fn follow(&self, _database: Micros, _took: Duration) {}
 }
 
-/// A clock that many parts share.
 pub type SharedClock = Arc<dyn Clock>;
 
 /// The machine's wall clock.
@@ -100,7 +97,6 @@ impl ManualClock {
         Arc::new(Self(AtomicI64::new(now.0)))
     }
 
-    /// Moves the clock forward.
     pub fn advance(&self, span: Duration) {
         self.0.fetch_add(micros(span), Ordering::SeqCst);
     }
@@ -110,7 +106,6 @@ impl ManualClock {
         self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 
-    /// Sets the clock, forward or backward.
     pub fn set(&self, now: Micros) {
         self.0.store(now.0, Ordering::SeqCst);
     }

@@ -49,7 +49,6 @@ pub fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns the match keys of stored numbers and addresses.
 pub fn keys_of<'a>(
     phones: impl IntoIterator<Item = &'a String>,
     emails: impl IntoIterator<Item = &'a String>,

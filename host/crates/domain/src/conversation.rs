@@ -2,33 +2,20 @@
 //! end. At most one is open for each pair.
 
 use super::time::Micros;
+use super::word::words;
 
-/// The status of a conversation, as exported. It is derived from its times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, utoipa::ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum ConversationStatus {
-    /// The channel has not accepted a message yet, and none came in.
-    Pending,
-    /// A message went out; the contact has not answered.
-    Open,
-    Answered,
-    NoResponse,
-    /// Handed to people.
-    Transferred,
-    Closed,
-}
-
-impl ConversationStatus {
-    /// Returns the word of the export.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Open => "open",
-            Self::Answered => "answered",
-            Self::NoResponse => "no_response",
-            Self::Transferred => "transferred",
-            Self::Closed => "closed",
-        }
+words! {
+    /// The status of a conversation, as exported. It is derived from its times.
+    ConversationStatus: "the status of a conversation" {
+        /// The channel has not accepted a message yet, and none came in.
+        Pending = "pending",
+        /// A message went out; the contact has not answered.
+        Open = "open",
+        Answered = "answered",
+        NoResponse = "no_response",
+        /// Handed to people.
+        Transferred = "transferred",
+        Closed = "closed",
     }
 }
 
@@ -42,7 +29,6 @@ pub struct Times {
     pub closed_at: Option<Micros>,
 }
 
-/// Returns the status that the latest of the times stands for.
 pub fn status(times: Times) -> ConversationStatus {
     [
         (times.closed_at, ConversationStatus::Closed),

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::id::AgentId;
 use super::time::Micros;
+use super::word::words;
 
 /// The property of a deal that is a test of its source: it gets no greeting, and analytics
 /// leaves out its conversations.
@@ -53,87 +54,34 @@ fn first_of(names: &[String]) -> String {
     shown
 }
 
-/// A deal's status, as stored and exported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum DealStatus {
-    Open,
-    Won,
-    Lost,
-    Closed,
-}
-
-impl DealStatus {
-    /// In the order of the interface.
-    pub const ALL: [Self; 4] = [Self::Won, Self::Lost, Self::Closed, Self::Open];
-
-    /// Returns the word of the store, the export and the interface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Won => "won",
-            Self::Lost => "lost",
-            Self::Closed => "closed",
-        }
-    }
-
-    /// Reads such a word. `None` if it is not a status.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+words! {
+    /// A deal's status, as stored and exported.
+    DealStatus: "the status of a deal" {
+        Won = "won",
+        Lost = "lost",
+        Closed = "closed",
+        Open = "open",
     }
 }
 
-/// The stage of a deal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum DealStage {
-    Transferred,
-    InQualification,
-    WaitingService,
-    InService,
-    VisitScheduled,
-    VisitCompleted,
-    ClosedWon,
-    ClosedLost,
-    Negotiating,
+words! {
+    /// The stage of a deal.
+    DealStage: "the stage of a deal" {
+        Transferred = "transferred",
+        InQualification = "in_qualification",
+        WaitingService = "waiting_service",
+        InService = "in_service",
+        VisitScheduled = "visit_scheduled",
+        VisitCompleted = "visit_completed",
+        ClosedWon = "closed_won",
+        ClosedLost = "closed_lost",
+        Negotiating = "negotiating",
+    }
 }
 
 impl DealStage {
-    /// In the order of the interface.
-    pub const ALL: [Self; 9] = [
-        Self::Transferred,
-        Self::InQualification,
-        Self::WaitingService,
-        Self::InService,
-        Self::VisitScheduled,
-        Self::VisitCompleted,
-        Self::ClosedWon,
-        Self::ClosedLost,
-        Self::Negotiating,
-    ];
-
     /// The stage of every new deal.
     pub const FIRST: Self = Self::InQualification;
-
-    /// Returns the word of the store, the export and the interface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Transferred => "transferred",
-            Self::InQualification => "in_qualification",
-            Self::WaitingService => "waiting_service",
-            Self::InService => "in_service",
-            Self::VisitScheduled => "visit_scheduled",
-            Self::VisitCompleted => "visit_completed",
-            Self::ClosedWon => "closed_won",
-            Self::ClosedLost => "closed_lost",
-            Self::Negotiating => "negotiating",
-        }
-    }
-
-    /// Reads such a word. `None` if it is not a stage.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
-    }
 
     /// Returns the status that this stage ends a deal with.
     fn end(self) -> Option<DealStatus> {
@@ -250,20 +198,6 @@ mod tests {
     use super::*;
     use DealStage::{ClosedLost, ClosedWon, InQualification, InService, Negotiating};
     use DealStatus::{Closed, Lost, Open, Won};
-
-    #[test]
-    fn words_are_read_as_they_are_written() {
-        for status in DealStatus::ALL {
-            assert_eq!(DealStatus::from_text(status.as_str()), Some(status));
-        }
-        for stage in DealStage::ALL {
-            assert_eq!(DealStage::from_text(stage.as_str()), Some(stage));
-        }
-        assert_eq!(
-            (DealStatus::from_text("Won"), DealStage::from_text("")),
-            (None, None)
-        );
-    }
 
     #[test]
     fn a_part_that_is_not_requested_follows_from_the_other() {

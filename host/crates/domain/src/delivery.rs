@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use super::id::{ContactId, DealId};
 use super::json;
 use super::repair::CREATED;
+use super::word::words;
 
 /// The body of a delivery. All holders share the same bytes, from the socket to the store,
 /// and the nesting depth is computed once.
@@ -24,7 +25,6 @@ pub struct DeliveryBody {
 }
 
 impl DeliveryBody {
-    /// Returns the bytes without copying them.
     pub fn shared(&self) -> Bytes {
         self.bytes.clone()
     }
@@ -85,65 +85,33 @@ impl fmt::Debug for DeliveryBody {
     }
 }
 
-/// The status of a delivery. The words are those of the ingest answer, the store and the
-/// commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DeliveryStatus {
-    /// At least one item waits for conversion or for a fetch.
-    Queued,
-    /// It gave leads.
-    Converted,
-    /// All its items were known.
-    Duplicate,
-    /// The body was refused as a whole, or all items are invalid.
-    Rejected,
-    /// No item is meant for this service.
-    Ignored,
-    /// The plugin failed; the delivery will be retried.
-    Failed,
-    /// It failed three times on one version, or one of its items failed for good. It waits for another
-    /// version or an operator.
-    Parked,
-    /// No connection of the workspace answers to its route.
-    Unrouted,
-    /// The sender check failed; kept for a limited time.
-    Quarantined,
+words! {
+    /// The status of a delivery. The words are those of the ingest answer, the store and the
+    /// commands.
+    DeliveryStatus: "the status of a delivery" {
+        /// At least one item waits for conversion or for a fetch.
+        Queued = "queued",
+        /// It gave leads.
+        Converted = "converted",
+        /// All its items were known.
+        Duplicate = "duplicate",
+        /// The body was refused as a whole, or all items are invalid.
+        Rejected = "rejected",
+        /// No item is meant for this service.
+        Ignored = "ignored",
+        /// The plugin failed; the delivery will be retried.
+        Failed = "failed",
+        /// It failed three times on one version, or one of its items failed for good. It waits for another
+        /// version or an operator.
+        Parked = "parked",
+        /// No connection of the workspace answers to its route.
+        Unrouted = "unrouted",
+        /// The sender check failed; kept for a limited time.
+        Quarantined = "quarantined",
+    }
 }
 
 impl DeliveryStatus {
-    pub const ALL: [Self; 9] = [
-        Self::Queued,
-        Self::Converted,
-        Self::Duplicate,
-        Self::Rejected,
-        Self::Ignored,
-        Self::Failed,
-        Self::Parked,
-        Self::Unrouted,
-        Self::Quarantined,
-    ];
-
-    /// Returns the word of the answer, the store and the commands.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Converted => "converted",
-            Self::Duplicate => "duplicate",
-            Self::Rejected => "rejected",
-            Self::Ignored => "ignored",
-            Self::Failed => "failed",
-            Self::Parked => "parked",
-            Self::Unrouted => "unrouted",
-            Self::Quarantined => "quarantined",
-        }
-    }
-
-    /// Reads such a word. `None` if it is not a status.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
-    }
-
     /// Returns whether a replay is another try, which counts also without `apply`.
     pub fn is_tried_again(self) -> bool {
         match self {
@@ -181,59 +149,29 @@ impl DeliveryStatus {
     }
 }
 
-/// The status of one item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ItemStatus {
-    /// Its fetch is still to be made.
-    Waiting,
-    /// It became a deal.
-    Converted,
-    /// A repeated lead.
-    Duplicate,
-    /// Its source changed a known lead.
-    Updated,
-    Ignored,
-    Invalid,
-    Unrouted,
-    /// Its fetch failed permanently.
-    Failed,
+words! {
+    /// The status of one item.
+    ItemStatus: "the status of an item" {
+        /// Its fetch is still to be made.
+        Waiting = "waiting",
+        /// It became a deal.
+        Converted = "converted",
+        /// A repeated lead.
+        Duplicate = "duplicate",
+        /// Its source changed a known lead.
+        Updated = "updated",
+        Ignored = "ignored",
+        Invalid = "invalid",
+        Unrouted = "unrouted",
+        /// Its fetch failed permanently.
+        Failed = "failed",
+    }
 }
 
 impl ItemStatus {
-    pub const ALL: [Self; 8] = [
-        Self::Waiting,
-        Self::Converted,
-        Self::Duplicate,
-        Self::Updated,
-        Self::Ignored,
-        Self::Invalid,
-        Self::Unrouted,
-        Self::Failed,
-    ];
-
-    /// Returns the word of the answer, the store and the commands.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Converted => "converted",
-            Self::Duplicate => "duplicate",
-            Self::Updated => "updated",
-            Self::Ignored => "ignored",
-            Self::Invalid => "invalid",
-            Self::Unrouted => "unrouted",
-            Self::Failed => "failed",
-        }
-    }
-
     /// Returns whether it created or changed a deal.
     pub fn is_finished(self) -> bool {
         matches!(self, Self::Converted | Self::Updated)
-    }
-
-    /// Reads such a word. `None` if it is not a status.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::id::{ConnectionId, DeliveryId, MessageId};
@@ -58,12 +58,9 @@ pub enum Subject {
 #[serde(rename_all = "camelCase")]
 pub struct Example {
     /// Null if it is a send.
-    #[serde(alias = "delivery")] // In the reports of the former release, as the aliases below.
     pub delivery_id: Option<DeliveryId>,
     /// The message of a send. Null if it is a delivery.
-    #[serde(alias = "message")]
     pub message_id: Option<MessageId>,
-    #[serde(alias = "connection")]
     pub connection_id: ConnectionId,
     /// With the other version. Null for no value.
     pub before: Option<String>,
@@ -114,7 +111,6 @@ impl DifferenceGroup {
         }
     }
 
-    /// Adds the differences of another sum, with its examples as long as there are few.
     pub fn merge(&mut self, other: Self) {
         self.count += other.count;
         let room = limits::VERIFY_EXAMPLES.saturating_sub(self.examples.len());
@@ -156,7 +152,6 @@ pub struct Differences {
     /// Items other than leads that appear, vanish or become another kind.
     pub items: DifferenceGroup,
     /// Differences of fields of leads and events, by field and change.
-    #[serde(deserialize_with = "read_fields")]
     pub fields: Vec<FieldDifference>,
 }
 
@@ -164,7 +159,6 @@ pub struct Differences {
 pub const OTHER_FIELDS: &str = "(other fields)";
 
 impl Differences {
-    /// Adds another sum.
     pub fn merge(&mut self, other: Self) {
         self.compared += other.compared;
         self.same += other.same;
@@ -220,26 +214,6 @@ impl Differences {
     }
 }
 
-/// Reads the fields. Hosts of the former release, which may still run, report them as pairs.
-fn read_fields<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<FieldDifference>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Reported {
-        Now(FieldDifference),
-        Former((String, DifferenceKind), DifferenceGroup),
-    }
-    let reported = Vec::<Reported>::deserialize(from)?.into_iter();
-    let fields = reported.map(|one| match one {
-        Reported::Now(one) => one,
-        Reported::Former((field, change), differences) => FieldDifference {
-            field,
-            change,
-            differences,
-        },
-    });
-    Ok(fields.collect())
-}
-
 /// The numbers by which a candidate is judged. Each delivery or send counts once for a kind of
 /// harm, however many leads and fields it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -254,16 +228,14 @@ pub struct ComparisonCounts {
     /// misses an id of the provider.
     pub lost: u64,
     /// Deliveries in which a lead changes its name, a phone, e-mail address or listing, or gains a value that
-    /// leads of other people gain too. 0 if the host is of an older release.
-    #[serde(default)]
+    /// leads of other people gain too.
     pub altered: u64,
     /// Deliveries in which a lead, a pointer or an event vanishes; sends whose request vanishes.
     pub vanished: u64,
     /// Deliveries in which one appears.
     pub appeared: u64,
     /// Sends whose request differs; deliveries with a fetched lead that the candidate fetches by another
-    /// request. 0 if the host is of an older release.
-    #[serde(default)]
+    /// request.
     pub changed: u64,
 }
 
@@ -351,34 +323,4 @@ impl Needed {
 /// Returns a time in milliseconds with one digit behind the point.
 pub fn milliseconds(micros: u64) -> String {
     format!("{:.1}", micros as f64 / 1_000.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::time::Micros;
-    use serde_json::json;
-
-    #[test]
-    fn the_differences_that_hosts_of_the_former_release_report_are_read() {
-        let (delivery, message) = (DeliveryId::new(Micros(0)), MessageId::new(Micros(0)));
-        let connection = ConnectionId::generate();
-        let mut found = Differences::default();
-        let of = (Subject::Delivery(delivery), &connection);
-        let phone = found.group_of("phone".to_owned(), DifferenceKind::Lost);
-        phone.add(of, Some("1*".to_owned()), None);
-        let of = (Subject::Message(message), &connection);
-        found.newly_failing.add(of, None, Some("no".to_owned()));
-        let stored = serde_json::to_value(&found).expect("it is JSON");
-        let read: Differences = serde_json::from_value(stored.clone()).expect("it was written");
-        assert_eq!(read, found);
-        let example = |key: &str, id: &str, before: Option<&str>, after: Option<&str>| json!({key: id, "connection": connection, "before": before, "after": after});
-        let mut former = stored;
-        let lost = example("delivery", &delivery.to_string(), Some("1*"), None);
-        former["fields"] = json!([[["phone", "lost"], {"count": 1, "examples": [lost]}]]);
-        let failing = example("message", &message.to_string(), None, Some("no"));
-        former["newlyFailing"]["examples"] = json!([failing]);
-        let read: Differences = serde_json::from_value(former).expect("it is read");
-        assert_eq!(read, found);
-    }
 }

@@ -59,7 +59,6 @@ pub struct Slot {
     pub args: Vec<SlotArgument>,
 }
 
-/// An argument of a slot's function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SlotArgument {
@@ -137,7 +136,6 @@ impl fmt::Debug for HttpResponse {
     }
 }
 
-/// The reply that the sender gets after the commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginReply {
     pub status: u16,
@@ -145,7 +143,6 @@ pub struct PluginReply {
     pub body: Vec<TextSegment>,
 }
 
-/// A requirement that the query field equals the named secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     pub secret: String,
@@ -170,7 +167,6 @@ words! {
 }
 
 impl Place {
-    /// Returns whether the part is a header.
     pub fn is_header(self) -> bool {
         match self {
             Self::Header => true,
@@ -178,7 +174,6 @@ impl Place {
         }
     }
 
-    /// Returns whether the part is within the body.
     pub fn is_in_body(self) -> bool {
         match self {
             Self::Form | Self::Json => true,
@@ -224,13 +219,18 @@ impl Scheme {
 
 words! {
     /// The encoding of a signature. The default is hexadecimal digits.
-    #[derive(Default)]
     Encoding: "the encoding" {
-        #[default]
         Hex = "hex" | "",
         Base64 = "base64",
         Base64Url = "base64url",
         Plain = "plain",
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "`words!` takes no default")]
+impl Default for Encoding {
+    fn default() -> Self {
+        Self::Hex
     }
 }
 

@@ -92,7 +92,6 @@ macro_rules! uuid_id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// Creates an id for an event at `now`.
             pub fn new(now: Micros) -> Self {
                 Self(uuid_at(now))
             }
@@ -186,7 +185,6 @@ impl ConnectionId {
     /// Characters of an id: 131 bits.
     pub const LENGTH: usize = 22;
 
-    /// Creates a random id.
     pub fn generate() -> Self {
         Self(base62(Self::LENGTH))
     }

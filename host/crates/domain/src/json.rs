@@ -130,16 +130,6 @@ mod tests {
     }
 
     #[test]
-    fn the_length_is_the_length_of_the_json_text() {
-        for value in [
-            serde_json::json!(null),
-            serde_json::json!({"a": ["é\n\u{1}\"", 1.50, -7, true], "": {}}),
-        ] {
-            assert_eq!(length(&value), value.to_string().len());
-        }
-    }
-
-    #[test]
     fn characters_at_which_readers_end_a_line_are_escaped() {
         let text = "\u{85}a\u{2028}b\u{2029}\u{2027}é\u{a0}\u{20a8}\u{85}";
         let plain = serde_json::json!({ text: [text] }).to_string();

@@ -26,30 +26,21 @@ words! {
 /// The label of the admin key that the service makes at its start, and the file that it writes it to.
 pub const FIRST_KEY: &str = "admin.key";
 
-/// The API that a key opens.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum KeyKind {
-    /// The gateway, by `x-service-api-key`.
-    Partner,
-    /// The data API of one workspace, by bearer.
-    Workspace,
-    /// Deal log and desk, by bearer.
-    AccessToken,
-    /// The admin API.
-    Admin,
+words! {
+    /// The API that a key opens.
+    KeyKind: "the kind of a key" {
+        /// The gateway, by `x-service-api-key`.
+        Partner = "partner",
+        /// The data API of one workspace, by bearer.
+        Workspace = "workspace",
+        /// Deal log and desk, by bearer.
+        AccessToken = "access-token",
+        /// The admin API.
+        Admin = "admin",
+    }
 }
 
 impl KeyKind {
-    pub const ALL: [Self; 4] = [
-        Self::Partner,
-        Self::Workspace,
-        Self::AccessToken,
-        Self::Admin,
-    ];
-
     /// Returns the prefix of the keys of this kind, such as `pk_`.
     pub fn prefix(self) -> &'static str {
         match self {
@@ -58,21 +49,6 @@ impl KeyKind {
             Self::AccessToken => "at_",
             Self::Admin => "ak_",
         }
-    }
-
-    /// The word in the store and in commands.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Partner => "partner",
-            Self::Workspace => "workspace",
-            Self::AccessToken => "access-token",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// Reads the word in the store and in commands. `None` if it is not a kind.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 }
 
@@ -135,7 +111,6 @@ impl PlainKey {
         })
     }
 
-    /// Returns the kind of the key.
     pub fn kind(&self) -> KeyKind {
         self.kind
     }

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::exchange::Pairs;
+use super::word::words;
 
 /// A person's request, as a converter read it.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,22 +41,12 @@ impl Lead {
     }
 }
 
-/// The change that the source reports for the lead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    Create,
-    Update,
-    Delete,
-}
-
-impl Action {
-    /// An unknown action counts as `create`, so that no lead is lost because of a word.
-    pub fn from_text(text: &str) -> Self {
-        match text {
-            "update" => Self::Update,
-            "delete" => Self::Delete,
-            _ => Self::Create,
-        }
+words! {
+    /// The change that the source reports for the lead.
+    Action: "the action" {
+        Create = "create",
+        Update = "update",
+        Delete = "delete",
     }
 }
 

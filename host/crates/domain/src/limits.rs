@@ -866,9 +866,6 @@ pub const ERASE_PAUSE: Duration = Duration::from_millis(20);
 /// from it.
 pub const LOG_EMPTIED_ATTEMPTS: u32 = 20;
 
-/// Products that an operator removes in one request.
-pub const REMOVED_PRODUCTS: usize = 1_000;
-
 /// How long tombstones are kept for readers of a feed: indexes read it every second, and an
 /// index that has not read it for that long is rebuilt.
 pub const TOMBSTONE_RETENTION: Duration = Duration::from_hours(7 * 24);

@@ -9,34 +9,16 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::channel::ChannelError;
 use super::time::Micros;
+use super::word::words;
 
-/// The author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Actor {
-    Contact,
-    /// The instance.
-    Agent,
-    Human,
-    System,
-}
-
-impl Actor {
-    /// Returns the word of the store and the export.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Contact => "contact",
-            Self::Agent => "agent",
-            Self::Human => "human",
-            Self::System => "system",
-        }
-    }
-
-    /// Reads such a word. `None` if it is not an actor.
-    pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Contact, Self::Agent, Self::Human, Self::System]
-            .into_iter()
-            .find(|actor| actor.as_str() == text)
+words! {
+    /// The author of a message.
+    Actor: "the author of a message" {
+        Contact = "contact",
+        /// The instance.
+        Agent = "agent",
+        Human = "human",
+        System = "system",
     }
 }
 
@@ -106,57 +88,23 @@ pub fn is_written(word: &str) -> bool {
     )
 }
 
-/// The state of a message. The states of a sent one are in the order of progress; `Failed`
-/// is beside them, and gives way to delivered and read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum MessageState {
-    /// To be sent later.
-    Waiting,
-    /// The call is in progress.
-    Sending,
-    /// It is not known whether the provider accepted it.
-    Unknown,
-    Accepted,
-    Sent,
-    Delivered,
-    Read,
-    Failed,
-    /// Received from the contact.
-    Received,
-}
-
-impl MessageState {
-    pub const ALL: [Self; 9] = [
-        Self::Waiting,
-        Self::Sending,
-        Self::Unknown,
-        Self::Accepted,
-        Self::Sent,
-        Self::Delivered,
-        Self::Read,
-        Self::Failed,
-        Self::Received,
-    ];
-
-    /// Returns the word of the store and the export.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Sending => "sending",
-            Self::Unknown => "unknown",
-            Self::Accepted => "accepted",
-            Self::Sent => "sent",
-            Self::Delivered => "delivered",
-            Self::Read => "read",
-            Self::Failed => "failed",
-            Self::Received => "received",
-        }
-    }
-
-    /// Reads such a word. `None` if it is not a state.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text)
+words! {
+    /// The state of a message. The states of a sent one are in the order of progress; `Failed`
+    /// is beside them, and gives way to delivered and read.
+    MessageState: "the state of a message" {
+        /// To be sent later.
+        Waiting = "waiting",
+        /// The call is in progress.
+        Sending = "sending",
+        /// It is not known whether the provider accepted it.
+        Unknown = "unknown",
+        Accepted = "accepted",
+        Sent = "sent",
+        Delivered = "delivered",
+        Read = "read",
+        Failed = "failed",
+        /// Received from the contact.
+        Received = "received",
     }
 }
 
@@ -246,7 +194,6 @@ impl MessageProgress {
         }
     }
 
-    /// Returns whether no status was merged yet.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

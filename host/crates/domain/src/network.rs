@@ -24,12 +24,10 @@ impl fmt::Debug for Network {
 }
 
 impl Networks {
-    /// Returns whether there is no network.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns whether one of the networks contains every address of its kind.
     pub fn contain_everyone(&self) -> bool {
         self.0.iter().any(|network| network.bits == 0)
     }

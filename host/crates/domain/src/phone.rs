@@ -454,40 +454,6 @@ mod tests {
             assert!(!is_region(unknown), "{unknown}");
         }
     }
-
-    #[test]
-    fn hostile_text_never_panics() {
-        let seeds = [
-            "+55 (11) 98765-4321 / 3456 ramal 22",
-            "whatsapp:５５11@s.whatsapp.net;ext=1",
-            "0xx0xx00=+'\"wa.me/phone=p:tel:",
-        ];
-        let odd = [
-            '\0', '+', '0', '9', '٣', 'é', '@', 'x', '/', '\u{202e}', '🙂', ':', '.', '#',
-        ];
-        for seed in seeds {
-            let characters: Vec<char> = seed.chars().collect();
-            for at in 0..characters.len() {
-                normalise(&characters[at..].iter().collect::<String>(), "BR");
-                normalise(&characters[..at].iter().collect::<String>(), "US");
-                for put in odd {
-                    let mut mutated = characters.clone();
-                    mutated[at] = put;
-                    normalise(&mutated.iter().collect::<String>(), "BR");
-                    mutated.insert(at, put);
-                    normalise(&mutated.iter().collect::<String>(), "é");
-                }
-            }
-        }
-        for length in 0..=40 {
-            for digit in '0'..='9' {
-                let run: String = std::iter::repeat_n(digit, length).collect();
-                normalise(&run, "BR");
-                normalise(&format!("+{run}"), "AR");
-                normalise(&format!("+55{run}"), "MX");
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -505,10 +471,14 @@ mod fuzz {
             "+351 912 345 678",
             "tel:+1-201-555-0123",
             "11 8765-4321",
+            "whatsapp:５５11@s.whatsapp.net;ext=1",
+            "0xx0xx00=+'\"wa.me/phone=p:tel:",
+            "5555555555555555555555555555555555555555",
         ];
-        let words = ["+", "0", "9", "55", "(", ")", "-", " ", "x", "٣", "＋", "/"];
-        holds(1_000, damaged_text(seeds, &words), |raw| {
-            for region in ["BR", "PT", "US", "nowhere"] {
+        let words = "+,0,9,55,(,),-, ,x,٣,＋,/,\0,é,@,\u{202e},🙂,:,.,#,0000000000";
+        let words: Vec<&str> = words.split(',').collect();
+        holds(3_000, damaged_text(seeds, &words), |raw| {
+            for region in ["BR", "PT", "US", "AR", "MX", "é", "nowhere"] {
                 let read = normalise(raw, region);
                 assert!(read.raw.chars().count() <= written::MAX_CHARACTERS);
                 assert_eq!(read.e164.is_some(), read.match_key.is_some());

@@ -22,7 +22,6 @@ impl Digest {
     /// may well share fewer.
     pub const SHORTEST: usize = 8;
 
-    /// Computes the digest of a component's bytes.
     pub fn compute(bytes: &[u8]) -> Self {
         use sha2::Digest as _;
         Self(hex::encode(&sha2::Sha256::digest(bytes)))
@@ -46,25 +45,17 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The kind of a plugin, which the package of its contract determines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PluginKind {
-    /// Turns deliveries of a source into leads.
-    Converter,
-    /// Sends and receives messages of a channel.
-    Adapter,
+words! {
+    /// The kind of a plugin, which the package of its contract determines.
+    PluginKind: "the kind of a plugin" {
+        /// Turns deliveries of a source into leads.
+        Converter = "converter",
+        /// Sends and receives messages of a channel.
+        Adapter = "adapter",
+    }
 }
 
 impl PluginKind {
-    /// Returns the word of the admin API and the commands.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Converter => "converter",
-            Self::Adapter => "adapter",
-        }
-    }
-
     /// Returns the kind with its article, for sentences: `an adapter`.
     pub fn with_article(self) -> &'static str {
         match self {
@@ -132,7 +123,6 @@ pub struct SecretDeclaration {
 }
 
 impl SecretDeclaration {
-    /// Returns the kind.
     pub fn kind(&self) -> Result<SecretKind, UnknownWord> {
         self.kind.parse()
     }
@@ -202,7 +192,6 @@ pub struct PluginCompletion {
     pub response: HttpResponse,
 }
 
-/// A request that the host must make before an item becomes a lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchRequest {
     pub external_id: Option<String>,
@@ -210,7 +199,6 @@ pub struct FetchRequest {
     pub state: Vec<u8>,
 }
 
-/// The result of converting one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConversionOutcome {
     Lead(Box<Lead>),
@@ -246,13 +234,13 @@ pub struct FetchFailure {
     pub retry_after: Option<Duration>,
 }
 
-/// The class of a failed fetch, which decides what happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureCategory {
-    /// Try again later.
-    Retry,
-    /// The connection's credential or permission is wrong: pause its fetches.
-    Stop,
-    /// This item is lost.
-    GiveUp,
+words! {
+    FailureCategory: "the category of a failure" {
+        /// Try again later.
+        Retry = "retry",
+        /// The connection's credential or permission is wrong: pause its fetches.
+        Stop = "stop",
+        /// This item is lost.
+        GiveUp = "give-up",
+    }
 }

@@ -90,13 +90,11 @@ impl Provenance {
         self.base.get_or_insert(base);
     }
 
-    /// Returns the age of a field's value.
     pub fn of(&self, field: &str) -> Age {
         let own = self.own.get(field).copied();
         own.or(self.base).unwrap_or_default()
     }
 
-    /// Notes the age of a field's value.
     pub fn set(&mut self, field: &str, age: Age) {
         if self.base == Some(age) {
             self.own.remove(field);

@@ -208,7 +208,6 @@ pub struct RepairCounts {
 }
 
 impl RepairCounts {
-    /// Counts a delivery.
     pub fn add(&mut self, outcome: RepairOutcome) {
         *self.deliveries.entry(outcome).or_default() += 1;
     }

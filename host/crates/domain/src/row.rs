@@ -10,34 +10,25 @@ use super::conversation::ConversationStatus;
 use super::deal::{DealStage, DealStatus};
 use super::message::{Actor, MessageKind};
 use super::time::Micros;
+use super::word::words;
 
-/// An entity that has a feed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Entity {
-    Conversations,
-    Messages,
-    Contacts,
-    Deals,
-    /// Failures of the channel: a report, not an entity of the export.
-    MessageErrors,
-    /// Tickets of the desk; not exported.
-    Tickets,
-    /// The product index follows this feed; not exported.
-    Products,
+words! {
+    /// An entity that has a feed.
+    Entity: "the entity" {
+        Conversations = "conversations",
+        Messages = "messages",
+        Contacts = "contacts",
+        Deals = "deals",
+        /// Failures of the channel: a report, not an entity of the export.
+        MessageErrors = "message_errors",
+        /// Tickets of the desk; not exported.
+        Tickets = "tickets",
+        /// The product index follows this feed; not exported.
+        Products = "products",
+    }
 }
 
 impl Entity {
-    /// Every feed.
-    pub const ALL: [Self; 7] = [
-        Self::Conversations,
-        Self::Messages,
-        Self::Contacts,
-        Self::Deals,
-        Self::MessageErrors,
-        Self::Tickets,
-        Self::Products,
-    ];
-
     /// The entities of `/v1/export`.
     pub const EXPORTED: [Self; 4] = [
         Self::Conversations,
@@ -46,24 +37,8 @@ impl Entity {
         Self::Deals,
     ];
 
-    /// Returns the name in the interface, such as `message_errors`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Conversations => "conversations",
-            Self::Messages => "messages",
-            Self::Contacts => "contacts",
-            Self::Deals => "deals",
-            Self::MessageErrors => "message_errors",
-            Self::Tickets => "tickets",
-            Self::Products => "products",
-        }
-    }
-
-    /// Reads the name of an exported entity.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::EXPORTED
-            .into_iter()
-            .find(|entity| entity.as_str() == text)
+    pub fn exported(word: &str) -> Option<Self> {
+        Self::from_text(word).filter(|entity| Self::EXPORTED.contains(entity))
     }
 
     /// The number of the entity in cursors and in the feed clock. Never reused.

@@ -9,7 +9,6 @@ use super::deal::PersonPart;
 /// The property of what a notification said with its instructions for the assistant.
 pub const INSTRUCTIONS: &str = "specialInstructions";
 
-/// Values of a person, newest first.
 #[derive(Debug, Default)]
 pub struct Said {
     names: Vec<String>,

@@ -7,31 +7,14 @@ use utoipa::ToSchema;
 use super::deal::PersonPart;
 use super::id::{AgentId, ConversationId, DealId, OwnerId, TicketId};
 use super::time::Micros;
+use super::word::words;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TicketStatus {
-    Open,
-    /// A person has answered; the ticket is not resolved.
-    Answered,
-    Resolved,
-}
-
-impl TicketStatus {
-    pub const ALL: [Self; 3] = [Self::Open, Self::Answered, Self::Resolved];
-
-    /// Returns the word of the store and the interface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Answered => "answered",
-            Self::Resolved => "resolved",
-        }
-    }
-
-    /// Reads such a word. `None` if it is not a status.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+words! {
+    TicketStatus: "the status of a ticket" {
+        Open = "open",
+        /// A person has answered; the ticket is not resolved.
+        Answered = "answered",
+        Resolved = "resolved",
     }
 }
 

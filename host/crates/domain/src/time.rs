@@ -63,12 +63,10 @@ pub mod seconds {
 
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    /// Writes the whole seconds of a span.
     pub fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u64(span.as_secs())
     }
 
-    /// Reads a span from its seconds.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         u64::deserialize(from).map(Duration::from_secs)
     }
@@ -80,12 +78,10 @@ pub mod microseconds {
 
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    /// Writes the whole microseconds of a span, at most `u64::MAX`.
     pub fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u64(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// Reads a span from its microseconds.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         u64::deserialize(from).map(Duration::from_micros)
     }
@@ -136,12 +132,10 @@ impl Micros {
         Self(number.saturating_mul(micros(length)))
     }
 
-    /// Returns the beginning of its second.
     pub fn second(self) -> Self {
         Self(self.0 - self.0.rem_euclid(1_000_000))
     }
 
-    /// Returns the beginning of its minute.
     pub fn minute(self) -> Self {
         Self(self.0 - self.0.rem_euclid(60 * 1_000_000))
     }
@@ -435,21 +429,11 @@ mod tests {
     }
 
     #[test]
-    fn the_text_has_six_digits_and_a_z() {
-        assert_eq!(Micros(0).text(), "1970-01-01T00:00:00.000000Z");
-        assert_eq!(
-            Micros(1_700_000_000_120_000).text(),
-            "2023-11-14T22:13:20.120000Z"
-        );
-        assert_eq!(Micros(0).text().len(), 27);
-    }
-
-    #[test]
     fn the_text_equals_the_formatted_time() {
         let year_1 = -62_135_596_800 * 1_000_000;
         let year_9999 = 253_402_300_799 * 1_000_000 + 999_999;
         let spread = (0..2_000).map(|at| year_1 + (year_9999 - year_1) / 2_000 * at + 7 * at);
-        for micros in spread.chain([year_1, -1, 1, year_9999]) {
+        for micros in spread.chain([year_1, -1, 0, year_9999]) {
             let time = DateTime::<Utc>::from_timestamp_micros(micros).expect("a time");
             let expect = time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
             assert_eq!(Micros(micros).text(), expect);

@@ -29,17 +29,30 @@ impl UnknownWord {
     }
 }
 
-/// Declares an enum of words: `as_str` and `Display` give the word, `FromStr` reads it, and
-/// serde writes and reads it as a text.
+/// The schema of a set of words.
+pub type Schema = utoipa::openapi::RefOr<utoipa::openapi::schema::Schema>;
+
+/// Returns the schema of these words, described by the lines of a doc comment.
+pub fn schema(about: &[&str], words: &[&'static str]) -> Schema {
+    let about: Vec<&str> = about.iter().map(|line| line.trim()).collect();
+    utoipa::openapi::schema::ObjectBuilder::new()
+        .schema_type(utoipa::openapi::schema::Type::String)
+        .enum_values(Some(words.iter().copied()))
+        .description((!about.is_empty()).then(|| about.join("\n")))
+        .into()
+}
+
+/// Declares an enum of words: `as_str` and `Display` give the word, `from_text` and `FromStr` read it, and
+/// serde writes and reads it as a text. Its doc comment is the description in schemas.
 #[macro_export]
 macro_rules! words {
     (
-        $(#[$about:meta])*
+        $(#[doc = $about:literal])*
         $name:ident: $what:literal {
-            $($(#[$about_one:meta])* $one:ident = $word:literal $(| $alias:literal)*,)+
+            $($(#[doc = $about_one:literal])* $one:ident = $word:literal $(| $alias:literal)*,)+
         }
     ) => {
-        $(#[$about])*
+        $(#[doc = $about])*
         #[derive(
             Clone,
             Copy,
@@ -53,32 +66,34 @@ macro_rules! words {
             serde::Deserialize,
         )]
         pub enum $name {
-            $($(#[$about_one])* #[serde(rename = $word $(, alias = $alias)*)] $one,)+
+            $($(#[doc = $about_one])* #[serde(rename = $word $(, alias = $alias)*)] $one,)+
         }
 
         impl $name {
             /// All of them, in the order of their declaration.
-            pub const ALL: &'static [Self] = &[$(Self::$one),+];
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$one),+];
 
-            /// Returns the word.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$one => $word),+
                 }
             }
-        }
 
-        impl utoipa::PartialSchema for $name {
-            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-                let words = Self::ALL.iter().map(|one| one.as_str());
-                utoipa::openapi::schema::ObjectBuilder::new()
-                    .schema_type(utoipa::openapi::schema::Type::String)
-                    .enum_values(Some(words))
-                    .into()
+            pub fn from_text(word: &str) -> Option<Self> {
+                match word {
+                    $($word $(| $alias)* => Some(Self::$one),)+
+                    _ => None,
+                }
             }
         }
 
-        impl utoipa::ToSchema for $name {}
+        impl $crate::word::utoipa::PartialSchema for $name {
+            fn schema() -> $crate::word::Schema {
+                $crate::word::schema(&[$($about),*], &Self::ALL.map(Self::as_str))
+            }
+        }
+
+        impl $crate::word::utoipa::ToSchema for $name {}
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -90,18 +105,15 @@ macro_rules! words {
             type Err = $crate::word::UnknownWord;
 
             fn from_str(word: &str) -> Result<Self, Self::Err> {
-                match word {
-                    $($word $(| $alias)* => Ok(Self::$one),)+
-                    _ => {
-                        let known = Self::ALL.iter().map(|one| one.as_str());
-                        Err(Self::Err::new($what, word, known))
-                    }
-                }
+                Self::from_text(word)
+                    .ok_or_else(|| Self::Err::new($what, word, Self::ALL.map(Self::as_str)))
             }
         }
     };
 }
 
+#[doc(hidden)]
+pub use utoipa;
 pub use words;
 
 #[cfg(test)]

@@ -62,22 +62,10 @@ pub struct Owner {
     pub email: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum AgentKind {
-    Ai,
-    Human,
-}
-
-impl AgentKind {
-    pub const ALL: [Self; 2] = [Self::Ai, Self::Human];
-
-    /// Returns the word of the store and the interface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ai => "ai",
-            Self::Human => "human",
-        }
+words! {
+    AgentKind: "the kind of an agent" {
+        Ai = "ai",
+        Human = "human",
     }
 }
 

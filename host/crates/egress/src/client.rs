@@ -22,7 +22,6 @@ use leadhost_domain::exchange::{HttpRequest, HttpResponse};
 use leadhost_domain::limits;
 use leadhost_trace::{self as trace, Span, SpanKind};
 
-/// Settings of outgoing calls.
 pub struct EgressSettings {
     /// The deadline of a whole call, unless the call sets another one.
     pub within: Duration,
@@ -123,11 +122,6 @@ impl Egress {
 
     /// Checks a request as before a call, without the addresses of its host: its target is on the
     /// allow-list, and it can be composed with these secrets. Nothing is sent.
-    ///
-    /// # Errors
-    /// Returns [`EgressError::NotAllowed`] if no entry of the allow-list matches,
-    /// [`EgressError::Malformed`] if the request cannot be sent as HTTP, and [`EgressError::Slot`] if a
-    /// slot cannot be filled.
     pub fn check(
         request: &HttpRequest,
         secrets: &Secrets,

@@ -21,7 +21,6 @@ use super::target::AllowedTarget;
 use leadhost_domain::exchange::{HttpResponse, UrlScheme};
 use leadhost_domain::limits;
 
-/// An open connection to a server.
 pub struct HttpConnection {
     sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
@@ -50,10 +49,6 @@ pub enum ExchangeError {
 impl HttpConnection {
     /// Opens a connection to the first of the addresses that answers. All of them have
     /// passed the checks.
-    ///
-    /// # Errors
-    /// Returns [`EgressError::Unreachable`] if no connection could be opened in time, and
-    /// [`EgressError::Malformed`] if the host name is not valid for TLS.
     pub async fn open(
         target: &AllowedTarget,
         addresses: &[SocketAddr],
@@ -122,10 +117,6 @@ impl HttpConnection {
     }
 
     /// Sends a request and reads the answer.
-    ///
-    /// # Errors
-    /// Returns [`ExchangeError::Unsent`] with the request if no byte of it was sent, and otherwise
-    /// [`ExchangeError::MaybeSent`].
     pub async fn exchange(
         &mut self,
         message: OutgoingRequest,

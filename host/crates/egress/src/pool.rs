@@ -23,7 +23,6 @@ pub struct ConnectionPool {
     reused: AtomicU64,
 }
 
-/// The counts of outgoing connections of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionCounts {
     /// Connections opened since the start.
@@ -42,7 +41,6 @@ struct PoolState {
     is_swept: bool,
 }
 
-/// The state of one remote server.
 struct RemoteServerState {
     calls: Arc<Semaphore>,
     idle: Vec<IdleConnection>,
@@ -54,7 +52,6 @@ struct IdleConnection {
 }
 
 impl ConnectionPool {
-    /// Returns an empty pool. An idle connection is kept for `idle_timeout` at most.
     pub fn new(idle_timeout: Duration) -> Self {
         Self {
             idle_timeout,
@@ -114,12 +111,10 @@ impl ConnectionPool {
             })
     }
 
-    /// Counts a connection that was opened.
     pub fn count_opened(&self) {
         self.opened.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a connection that was reused.
     pub fn count_reused(&self) {
         self.reused.fetch_add(1, Ordering::Relaxed);
     }
@@ -133,7 +128,6 @@ impl ConnectionPool {
         }
     }
 
-    /// Counts the kept connections that the remote server has not closed meanwhile.
     fn open(&self) -> usize {
         let now = Instant::now();
         let state = self.lock();

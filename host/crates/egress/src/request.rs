@@ -19,10 +19,6 @@ pub type OutgoingRequest = http::Request<Full<Bytes>>;
 pub const PROGRAM: &str = concat!("leadhost/", env!("CARGO_PKG_VERSION"));
 
 /// Composes the request that is sent to the target.
-///
-/// # Errors
-/// Returns [`EgressError::Malformed`] if the request cannot be sent as HTTP, and
-/// [`EgressError::Slot`] if a slot cannot be filled.
 pub fn compose_request(
     request: &HttpRequest,
     target: &AllowedTarget,

@@ -119,11 +119,6 @@ pub struct Sealer {
 impl Sealer {
     /// Returns a sealer with the key of a data folder. Creates the key if the folder has
     /// never had one.
-    ///
-    /// # Errors
-    /// [`KeyError::Malformed`] if a key is malformed, [`KeyError::Missing`] or
-    /// [`KeyError::Another`] if the key that the folder was last sealed with is missing or is not
-    /// among the given keys, and [`KeyError::File`] if a file cannot be read or written.
     pub fn from_folder(folder: &Path, environment: &Environment) -> Result<Self, KeyError> {
         Self::for_secrets(folder, environment, &BTreeSet::new())
     }
@@ -236,7 +231,6 @@ impl Sealer {
         self.current.name()
     }
 
-    /// Seals `plain` for the place that `context` names.
     pub fn seal(&self, plain: &[u8], context: &[u8]) -> Vec<u8> {
         let mut nonce = [0u8; NONCE_BYTES];
         getrandom::fill(&mut nonce).expect("the operating system gives random bytes");
@@ -260,10 +254,6 @@ impl Sealer {
     }
 
     /// Opens a value that was sealed for the same `context`.
-    ///
-    /// # Errors
-    /// Returns [`OpenError::UnknownKey`] if no key of this sealer matches, and
-    /// [`OpenError::Damaged`] if the value is damaged or was sealed for another context.
     pub fn open(&self, sealed: &[u8], context: &[u8]) -> Result<Zeroizing<Vec<u8>>, OpenError> {
         let rest = match sealed.split_first() {
             Some((&LAYOUT, rest)) if rest.len() > ID_BYTES + NONCE_BYTES => rest,
@@ -297,10 +287,6 @@ impl Sealer {
     }
 
     /// Opens the secrets of a connection. An empty value holds no secrets.
-    ///
-    /// # Errors
-    /// As for [`Sealer::open`]; also [`OpenError::Damaged`] if the contents are not a map
-    /// of secrets.
     pub fn open_secrets(&self, connection: &str, sealed: &[u8]) -> Result<Secrets, OpenError> {
         if sealed.is_empty() {
             return Ok(Secrets::default());
@@ -332,7 +318,6 @@ impl fmt::Debug for Sealer {
 pub struct Secrets(BTreeMap<String, String>);
 
 impl Secrets {
-    /// Returns the value of a secret, or `None` if there is no secret with this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
@@ -344,19 +329,16 @@ impl Secrets {
         }
     }
 
-    /// Returns the names in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Returns the names and values, in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Returns whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -472,10 +454,6 @@ fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<SealingKey>,
 
 /// Returns the id of the key that a data folder's secrets are sealed with: the id in
 /// `sealing.id`, otherwise that of the key file, or `None` if there is neither.
-///
-/// # Errors
-/// [`KeyError::File`] if a file cannot be read, and [`KeyError::Malformed`] if the key file is
-/// malformed.
 pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
     if let Some(id) = marker(folder)? {
         return Ok(Some(id));
@@ -491,10 +469,6 @@ pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
 
 /// Checks that there is a key which a start with this folder accepts: that of `sealing.id`, if it is
 /// recorded. Writes nothing.
-///
-/// # Errors
-/// Returns [`KeyError::Missing`] or [`KeyError::Another`] if there is not, and an error if a key is
-/// malformed or a file cannot be read.
 pub fn check_key(folder: &Path, environment: &Environment) -> Result<(), KeyError> {
     let Some(sealed_with) = marker(folder)? else {
         return Ok(());

@@ -45,10 +45,6 @@ fn argument<'a>(secrets: &'a Secrets, argument: &'a SlotArgument) -> Result<&'a 
 }
 
 /// Returns the text that replaces a slot.
-///
-/// # Errors
-/// [`SlotError::Arguments`] if the arguments do not fit the function, and [`SlotError::NoSecret`]
-/// if a secret is missing.
 pub fn fill(slot: &Slot, secrets: &Secrets) -> Result<String, SlotError> {
     let takes = |takes| SlotError::Arguments {
         function: slot.function,

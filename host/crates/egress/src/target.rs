@@ -28,10 +28,6 @@ pub struct RemoteServer {
 
 impl AllowedTarget {
     /// Checks the request against the allow-list.
-    ///
-    /// # Errors
-    /// Returns [`EgressError::NotAllowed`] if no entry matches, and
-    /// [`EgressError::Malformed`] if the authority is not valid.
     pub fn check(request: &HttpRequest, allow: &[AllowedHost]) -> Result<Self, EgressError> {
         let scheme = request.scheme;
         let not_allowed = || EgressError::NotAllowed {
@@ -83,11 +79,6 @@ impl AllowedTarget {
     }
 
     /// Resolves the name and checks its addresses.
-    ///
-    /// # Errors
-    /// Returns [`EgressError::Unreachable`] if the name has no address, and
-    /// [`EgressError::NotPublic`] if one of the addresses is not public and the allow-list
-    /// does not permit that.
     pub async fn resolve(&self) -> Result<Vec<SocketAddr>, EgressError> {
         let RemoteServer { host, port, .. } = &self.place;
         let bare = host.trim_start_matches('[').trim_end_matches(']');

@@ -646,9 +646,9 @@ mod tests {
         let guide = include_str!("../../../../docs/partners.md");
         for code in ErrorCode::ALL {
             let word = format!("`{code}`");
-            let status = status_of(*code).as_u16().to_string();
+            let status = status_of(code).as_u16().to_string();
             let mut lines = guide.lines().filter(|line| line.contains(&word));
-            let is_told = lines.any(|line| line.contains(&status)) || is_of_operators(*code);
+            let is_told = lines.any(|line| line.contains(&status)) || is_of_operators(code);
             assert!(is_told, "{word} with {status}");
         }
     }

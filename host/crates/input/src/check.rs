@@ -28,7 +28,6 @@ const NAMES: usize = 600;
 const DIGITS: usize = 64;
 
 impl Schema {
-    /// Returns what is wrong with a value.
     pub fn issues<'a>(&'a self, value: &'a Value) -> Vec<Issue<'a>> {
         let mut check = Check::new(self);
         check.is_silent = false;
@@ -41,7 +40,6 @@ impl Schema {
         check.issues
     }
 
-    /// Returns whether nothing is wrong with a value.
     pub fn fits(&self, value: &Value) -> bool {
         let mut check = Check::new(self);
         check.part(0, value) && !check.is_spent
@@ -126,7 +124,6 @@ impl<'a> Check<'a> {
         !self.is_spent
     }
 
-    /// The same without issues.
     fn fits(&mut self, number: usize, value: &'a Value) -> bool {
         let part = &self.schema.parts[number];
         let key = (number, std::ptr::from_ref(value));

@@ -70,7 +70,6 @@ pub enum Keyword {
     If(usize, Option<usize>, Option<usize>),
 }
 
-/// What has a size: characters, elements, fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     Text,

@@ -2,15 +2,10 @@
 //! Counting a week of a busy connection takes seconds, so it is done off the requests: finished hours
 //! are counted once and kept in memory, and the last two are counted again at a request.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use crate::core::Core;
-use leadhost_domain::connection::ConnectionKind;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
-use leadhost_store::{ActivityOf, ActivitySlot, StoreError};
+use crate::prelude::*;
+use leadhost_store::{ActivityOf, ActivitySlot};
 
 pub const SLOTS_PER_HOUR: i64 = limits::ACTIVITY_SLOTS_PER_HOUR;
 /// The unit of the counts that are further back.
@@ -51,7 +46,6 @@ pub struct ActivitySeries {
 #[derive(Default)]
 pub struct ActivityCounter {
     counted: Mutex<CountedActivity>,
-    /// One count at a time.
     turn: tokio::sync::Mutex<()>,
 }
 

@@ -9,11 +9,10 @@
 //! covers the body or the address. Only an operator can allow more, by naming the secret
 //! for the connection.
 
-use super::connections::Live;
+use crate::prelude::*;
 use leadhost_domain::exchange::{
-    Pairs, PluginReply, SenderCheck, SenderChecks, SignedKind, Slot, SlotArgument, TextSegment,
+    PluginReply, SenderCheck, SenderChecks, SignedKind, Slot, SlotArgument, TextSegment,
 };
-use leadhost_domain::limits;
 use leadhost_domain::plugin::ReplySlot;
 use leadhost_egress::slots::{self, SlotError};
 use leadhost_plugin::rules;

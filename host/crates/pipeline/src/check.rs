@@ -2,20 +2,17 @@
 //! bytes. Secrets are compared in constant time. A check whose secret the connection lacks is
 //! skipped; all others must pass.
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 
+use crate::prelude::*;
 use leadhost_domain::delivery::DeliveryBody;
 use leadhost_domain::exchange::{
     Encoding, Place, Scheme, SenderCheck, SignedKind, ValueLocation, first,
 };
 use leadhost_domain::hex;
 use leadhost_domain::json;
-use leadhost_domain::time::Micros;
 use leadhost_egress::seal::Secrets;
 
 /// The request of a sender, before anything in it is masked.
@@ -178,7 +175,6 @@ fn url_forms(url: &str, body: usize) -> Vec<String> {
     addresses.iter().flat_map(with).collect()
 }
 
-/// Returns these fields in every order, first as they are.
 fn orders(fields: &[&str]) -> Vec<String> {
     if fields.len() < 2 {
         return vec![fields.join("&")];
@@ -307,7 +303,7 @@ mod tests {
     use hmac::{KeyInit as _, Mac as _};
 
     use super::*;
-    use leadhost_domain::exchange::{Pairs, SignedPart};
+    use leadhost_domain::exchange::SignedPart;
 
     const BODY: &[u8] = br#"{"n":"\u00e9"}"#;
 

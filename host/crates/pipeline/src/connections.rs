@@ -3,20 +3,15 @@
 //! takes effect at once, because it clears the cache; a change on another host takes effect
 //! within the second.
 
-use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, OnceLock};
 
-use leadhost_domain::connection::{Connection, ConnectionKind};
-use leadhost_domain::exchange::{Pairs, Place, SenderCheck, SenderChecks, ValueLocation};
-use leadhost_domain::id::{AgentId, ConnectionId, MessageId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
+use crate::prelude::*;
+use leadhost_domain::exchange::{Place, SenderCheck, SenderChecks, ValueLocation};
 use leadhost_egress::seal::{OpenError, Sealer, Secrets};
-use leadhost_plugin::{CallBudget, TRIAL_LANE};
+use leadhost_plugin::TRIAL_LANE;
 use leadhost_store::singleflight::SingleFlight;
-use leadhost_store::{Channel, Store, StoreError};
+use leadhost_store::{Channel, Store};
 use leadhost_telemetry::{ConversionCounters, Metrics};
 use leadhost_trace::{self as trace, Span, SpanKind};
 
@@ -71,7 +66,6 @@ impl DeclaredChecks {
 }
 
 impl Live {
-    /// Returns the lane that pays for a call: its own, or that of trials.
     pub fn lane(&self, budget: CallBudget) -> &str {
         match budget {
             CallBudget::Trial => TRIAL_LANE,
@@ -112,7 +106,6 @@ impl Live {
         }
     }
 
-    /// Returns the checks that are known without calling the plugin.
     pub fn own_checks(&self) -> SenderChecks {
         let checks = self.connection.checks.clone();
         SenderChecks {

@@ -2,30 +2,20 @@
 //! source, events of a channel. It is the same for intake, worker and replay, which decide
 //! what to do with the result.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::connections::Live;
 use super::failure::{ConvertError, empty};
 use super::routing::{Reachable, Routing, RoutingCaller};
 use super::{events, greeting, normalise, plugin_log, props, templates};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::verify::outcome::{Reason, VersionOutcome};
-use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::content_coding::BodyCoding;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::exchange::{InputProblem, PluginReply};
-use leadhost_domain::limits;
+use leadhost_domain::exchange::PluginReply;
 use leadhost_domain::plugin::{PluginDelivery, RanWith};
-use leadhost_domain::time::Micros;
-use leadhost_plugin::{CallBudget, CallError, Loaded};
-use leadhost_store::{ConversionResult, NewDelivery, NewItem};
+use leadhost_store::ConversionResult;
 use leadhost_telemetry::CallSubject;
 
 pub struct Converted {
     pub result: ConversionResult,
     pub reply: Option<PluginReply>,
-    /// The converter refused the body as a whole.
     pub problem: Option<InputProblem>,
     /// The memory that the call needed, in bytes. Zero if it gave no items.
     pub memory: u64,
@@ -78,7 +68,6 @@ impl Converted {
     }
 }
 
-/// Converts a delivery whose sender was checked.
 pub async fn convert(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -155,7 +144,6 @@ pub fn too_deep(delivery: &NewDelivery) -> Option<InputProblem> {
     })
 }
 
-/// One conversion by a version.
 struct Conversion<'a> {
     pipeline: &'a Arc<Pipeline>,
     live: &'a Arc<Live>,

@@ -1,16 +1,12 @@
 //! The base layer that everything above the store and the plugins shares. It knows neither
 //! HTTP nor the pipeline.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
+use crate::prelude::*;
 use leadhost_config::Config;
-use leadhost_config::shutdown::Shutdown;
 use leadhost_domain::clock::SharedClock;
-use leadhost_domain::id::HostId;
 use leadhost_egress::Egress;
 use leadhost_egress::seal::Sealer;
 use leadhost_plugin::{EngineError, Plugins};
@@ -19,7 +15,6 @@ use leadhost_store::writer::Writer;
 use leadhost_telemetry::{Metrics, TraceExport};
 use leadhost_trace::{self as trace, Tracer};
 
-/// The parts that every request and every job shares, one per host.
 pub struct Core {
     pub config: Config,
     pub clock: SharedClock,

@@ -5,22 +5,18 @@
 //! A deal with a template is committed together with its conversation and message, and is
 //! answered then. The worker sends the message; the provider's answer does not affect the deal.
 
-use std::sync::Arc;
+use serde_json::Map;
 
-use serde_json::{Map, Value};
-
-use super::connections::Live;
 use super::notify::{NotificationResult, Wording};
 use super::props;
 use super::templates::{self, Misfit, TemplateError, requested::TemplateUse};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::contact;
-use leadhost_domain::id::{AgentId, DealId};
 use leadhost_domain::phone::Phone;
 use leadhost_store::{
     ByPartner, Channel, CreatedDeal, DealCreated, DealLogged, DealMessage, DealPatch, DealPatched,
-    IdempotencyClaim, NewDeal, NewDealLog, NewStoredAnswer, Notified, ProductReference, StoreError,
-    StoredAnswer, Write, WriteOutcome,
+    IdempotencyClaim, NewDeal, NewDealLog, NewStoredAnswer, Notified, ProductReference,
+    StoredAnswer,
 };
 
 pub struct NewDealRequest {
@@ -37,7 +33,6 @@ pub struct NewDealRequest {
     pub props: Map<String, Value>,
     pub message: Option<FirstMessage>,
     pub claim: Option<IdempotencyClaim>,
-    /// Words the answer.
     pub answer: fn(&CreatedDeal) -> StoredAnswer,
     /// Words the answer if the template of the message cannot be used.
     pub refusal: Wording,

@@ -2,14 +2,10 @@
 //! other connections send too. The rest of a burst waits here, where it uses no processor,
 //! so that the deliveries of others, and the writer, get processor time at once.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::prelude::*;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 pub struct DeliveryTurns {
     /// The bound for each connection while others send.

@@ -1,7 +1,7 @@
 //! Changes to tickets by the desk: each is one commit.
 
-use crate::state::Pipeline;
-use leadhost_store::{StoreError, TicketPatch, TicketPatched, Write, WriteOutcome};
+use crate::prelude::*;
+use leadhost_store::{TicketPatch, TicketPatched};
 
 pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
     match pipeline

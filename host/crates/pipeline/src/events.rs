@@ -7,24 +7,20 @@
 //! `account` in a route is for events of a whole account: if it is the only name, the event
 //! counts for every channel of that account.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::connections::Live;
 use super::failure::ConvertError;
 use super::normalise::tidy_name;
 use super::routing::{self, Routing};
+use crate::prelude::*;
 use leadhost_domain::channel::{
     ChannelEvent, ContactChange, ContactChangeKind, EventBody, InboundMessage, StatusUpdate,
     TemplateChange,
 };
-use leadhost_domain::connection::{ACCOUNT_ROUTE, ConnectionKind};
+use leadhost_domain::connection::ACCOUNT_ROUTE;
 use leadhost_domain::contact;
-use leadhost_domain::exchange::{InputProblem, Pairs};
 use leadhost_domain::message::{self, MessageProgress};
 use leadhost_domain::phone::{self, Phone};
-use leadhost_domain::time::{self, Micros};
-use leadhost_store::{Channel, Event, ItemResult, NewEvent, NewInboundMessage, NewItem};
+use leadhost_domain::time::{self};
+use leadhost_store::{Channel, Event, NewEvent, NewInboundMessage};
 
 /// The time by which a provider's clock may be ahead.
 const AHEAD: Duration = Duration::from_hours(24);

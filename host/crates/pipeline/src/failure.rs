@@ -1,18 +1,11 @@
 //! Failed conversions: the cause, and the result for the delivery.
 
-use std::time::Duration;
-
-use super::connections::{ConnectionError, Live};
-use super::state::Pipeline;
+use super::connections::ConnectionError;
 use super::verify::outcome::Reason;
 use super::{backoff, plugin_log};
+use crate::prelude::*;
 use leadhost_domain::content_coding::DECODED;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::exchange::InputProblem;
-use leadhost_domain::limits;
 use leadhost_domain::plugin::RanWith;
-use leadhost_domain::time::Micros;
-use leadhost_plugin::CallError;
 use leadhost_store::ConversionResult;
 
 #[derive(Debug, thiserror::Error)]
@@ -145,7 +138,6 @@ pub fn after_failure(
     }
 }
 
-/// Returns the time until the worker's next attempt after this many.
 pub fn backoff(pipeline: &Pipeline, attempts: u32) -> Duration {
     let worker = &pipeline.config.worker;
     backoff::doubled(worker.backoff_first(), worker.backoff_longest(), attempts)

@@ -11,28 +11,17 @@
 //! version that made the pointer completes the fetch only if the new one does not recognise
 //! the pointer.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::connections::Live;
 use super::lease::{self, LeaseDeadline};
 use super::rollout::{self, LiveRollout, observed::Winner};
 use super::{convert, failure, greeting, mask, normalise, plugin_log, props, source_changes};
-use crate::state::Pipeline;
-use leadhost_domain::exchange::{HttpRequest, HttpResponse};
-use leadhost_domain::limits;
+use crate::prelude::*;
+use leadhost_domain::exchange::HttpRequest;
 use leadhost_domain::plugin::{
     ConversionOutcome, ConvertedItem, FailureCategory, FetchFailure, FetchRequest,
     PluginCompletion, RanWith,
 };
-use leadhost_domain::rollout::RolloutStage;
-use leadhost_domain::time::Micros;
 use leadhost_egress::EgressError;
-use leadhost_plugin::{CallBudget, CallError, Loaded};
-use leadhost_store::{
-    FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, KeptAnswer, StoreError,
-    Write, WriteOutcome,
-};
+use leadhost_store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, KeptAnswer};
 use leadhost_telemetry::CallSubject;
 use leadhost_trace::{self as trace, StepFailure, StepOutcome};
 
@@ -217,7 +206,6 @@ async fn attempt(
     (outcome, ran)
 }
 
-/// Makes the call and stores its answer.
 async fn ask(
     pipeline: &Pipeline,
     held: &HeldFetch,

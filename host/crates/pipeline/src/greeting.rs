@@ -5,17 +5,14 @@
 //! note on the delivery gives the reason. White space is folded as in a partner's parameters,
 //! and what is too long is cut off. Texts of a lead are not searched for placeholders.
 
-use std::time::Instant;
-
-use super::connections::{ConnectionError, Live, accepting};
+use super::connections::{ConnectionError, accepting};
 use super::templates;
-use crate::state::Pipeline;
-use leadhost_domain::connection::{ConnectionKind, Greeting};
+use crate::prelude::*;
+use leadhost_domain::connection::Greeting;
 use leadhost_domain::deal;
 use leadhost_domain::lead::Action;
-use leadhost_domain::limits;
 use leadhost_domain::text;
-use leadhost_store::{Greeted, ItemResult, NewGreeting, NewLead};
+use leadhost_store::{Greeted, NewGreeting};
 
 /// The words that a greeting's parameters may contain in braces.
 pub const WORDS: [&str; 5] = ["name", "firstName", "listing", "message", "source"];

@@ -7,14 +7,12 @@
 //! send again.
 
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 
 use super::answering::{self, FilledReply, ReplyContext};
 use super::check::{self, CheckError};
-use super::connections::{ConnectionError, Live};
+use super::connections::ConnectionError;
 use super::convert;
 use super::failure::{self, ConvertError};
 use super::greeting;
@@ -22,17 +20,10 @@ use super::proof::{self, Unmasked};
 use super::rollout::{self, Chosen};
 use super::search_keys;
 use super::source_changes;
-use crate::state::Pipeline;
-use leadhost_domain::connection::{Connection, ConnectionKind};
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::exchange::{Pairs, SenderChecks, first};
-use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
+use crate::prelude::*;
+use leadhost_domain::exchange::{SenderChecks, first};
 use leadhost_domain::network;
-use leadhost_domain::time::Micros;
-use leadhost_plugin::{CallBudget, CallError, Loaded};
-use leadhost_store::{
-    Acceptance, DeliveryOutcome, ItemResult, NewDelivery, StoreError, Write, WriteOutcome,
-};
+use leadhost_store::{Acceptance, DeliveryOutcome};
 use leadhost_telemetry::{CallSubject, describe_version};
 use leadhost_trace::{self as trace, Span, SpanKind, StepFailure, StepOutcome};
 
@@ -75,7 +66,6 @@ pub struct InboundRequest {
     /// The URL as the sender sees it, with the query.
     pub public_url: String,
     pub query: Pairs,
-    /// Names are in lower case.
     pub headers: Pairs,
     /// The decompressed body; as received, if it cannot be decompressed.
     pub body: Bytes,

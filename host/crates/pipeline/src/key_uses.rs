@@ -1,9 +1,6 @@
 //! Periodically stores when each key was last used.
 
-use std::sync::Arc;
-
-use super::state::Pipeline;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 pub async fn run(pipeline: Arc<Pipeline>) {
     loop {

@@ -1,17 +1,12 @@
 //! The API keys that requests present, cached for a second: a revoked key stops working within
 //! that time on every host. If the store cannot be asked, no key is accepted.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::core::Core;
-use leadhost_domain::id::KeyId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 use leadhost_store::singleflight::SingleFlight;
-use leadhost_store::{Caller, Store, StoreError};
+use leadhost_store::{Caller, Store};
 
-/// The store's answers on keys within the last second, and the keys that were used.
 #[derive(Default)]
 pub struct KeyCache {
     answers: Mutex<CachedAnswers>,

@@ -1,12 +1,11 @@
 //! A lease on a piece of work, and the commit of its result.
 
 use std::pin::pin;
-use std::time::{Duration, Instant};
 
-use super::state::Pipeline;
 use super::{greeting, parts};
+use crate::prelude::*;
 use leadhost_domain::clock;
-use leadhost_store::{HeldDelivery, Reconversion, StoreError, Write, WriteOutcome};
+use leadhost_store::{HeldDelivery, Reconversion};
 
 /// The end of a lease, by a clock that counts suspension too. After it another host may have
 /// claimed the work.

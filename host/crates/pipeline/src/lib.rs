@@ -39,6 +39,7 @@ pub mod notify;
 pub mod offload;
 pub mod parts;
 mod plugin_log;
+mod prelude;
 pub mod proof;
 mod props;
 pub mod redrive;

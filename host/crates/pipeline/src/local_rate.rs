@@ -1,18 +1,15 @@
 //! Rate limits of this host: a rate with a burst, by the generic cell rate algorithm as in
 //! `http/rate`. They protect this host alone, so they are kept in its memory.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use leadhost_domain::limits;
-use leadhost_domain::time::{Micros, micros};
+use crate::prelude::*;
+use leadhost_domain::time::micros;
 
 pub struct LocalRateLimiter<K> {
     /// The cost of a request. Zero: there is no bound.
     each: Duration,
-    /// The greatest debt.
     burst: Duration,
     paid: Mutex<HashMap<K, Micros>>,
 }

@@ -9,13 +9,12 @@ use std::cmp::Reverse;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
+use crate::prelude::*;
 use leadhost_domain::delivery::DeliveryBody;
-use leadhost_domain::exchange::{HttpResponse, Pairs, Place, ValueLocation};
+use leadhost_domain::exchange::{Place, ValueLocation};
 use leadhost_domain::json;
-use leadhost_domain::limits;
 use leadhost_egress::seal::Secrets;
 
-/// Replaces a secret.
 pub const MASK: &str = "***";
 
 const HEADERS: [&str; 7] = [
@@ -48,7 +47,6 @@ const FIELDS: [&str; 13] = [
 /// Shorter secrets are not searched for by value: they would mask ordinary text.
 const SHORTEST: usize = 6;
 
-/// The secrets of a connection, to be searched for in a whole request.
 pub struct Mask<'s> {
     secrets: &'s Secrets,
     /// The secrets to find by value, longest first: if one is the beginning of another,

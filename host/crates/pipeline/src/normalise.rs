@@ -1,27 +1,21 @@
 //! From a converter's items to items for the store: normalised phones and e-mail addresses,
 //! the dedupe key, and the values that the deal keeps.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use serde_json::Map;
 use sha2::{Digest as _, Sha256};
 
-use super::connections::Live;
 use super::failure::ConvertError;
 use super::props;
 use super::routing::{Reachable, Routing};
+use crate::prelude::*;
 use leadhost_domain::contact;
 use leadhost_domain::deal::cut_from;
-use leadhost_domain::exchange::InputProblem;
 use leadhost_domain::hex;
 use leadhost_domain::lead::{Action, Lead};
-use leadhost_domain::limits;
 use leadhost_domain::phone::{self, Phone};
 use leadhost_domain::plugin::{ConversionOutcome, ConvertedItem, FetchRequest};
-use leadhost_domain::time::Micros;
 use leadhost_plugin::give_way;
-use leadhost_store::{DedupeKey, ItemResult, NewFetch, NewItem, NewLead};
+use leadhost_store::{DedupeKey, NewFetch};
 
 /// Without an external id, leads with the same contact, listing and message are duplicates
 /// within this time.

@@ -1,11 +1,9 @@
 //! Commits the conversion of a stored delivery: in one write, or, if it is large, in parts,
 //! behind writes with waiting callers.
 
-use std::time::Instant;
-
 use super::greeting;
-use crate::state::Pipeline;
-use leadhost_store::{Reconversion, StoreError, Write, WriteOutcome};
+use crate::prelude::*;
+use leadhost_store::Reconversion;
 
 /// Returns the answer of the last part, with the items of all parts. [`WriteOutcome::Stale`] if
 /// another holder has the delivery by then: the committed parts stay, and the new holder

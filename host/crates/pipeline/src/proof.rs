@@ -2,22 +2,17 @@
 //! checked later.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
 use super::check::{self, CheckError, Presented};
-use super::connections::Live;
 use super::failure::ConvertError;
 use super::mask::Mask;
-use super::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::delivery::DeliveryBody;
 use leadhost_domain::exchange::{Place, SenderChecks, ValueLocation};
-use leadhost_domain::time::Micros;
-use leadhost_plugin::{CallBudget, Loaded};
-use leadhost_store::NewDelivery;
 use leadhost_telemetry::CallSubject;
 
 pub async fn checks(

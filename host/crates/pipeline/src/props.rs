@@ -2,17 +2,15 @@
 //! as it fits, the most important first: the origin, the message, the person, the listings;
 //! then attributes. The rest stays in the raw delivery, and a note says so.
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
-use super::connections::Live;
+use crate::prelude::*;
 use leadhost_domain::json as text;
 use leadhost_domain::lead::Lead;
-use leadhost_domain::limits;
 use leadhost_domain::phone::Phone;
 use leadhost_domain::provenance::OCCURRED_AT;
 use leadhost_domain::source_time;
 use leadhost_domain::{contact, deal};
-use leadhost_store::ItemResult;
 
 /// The end of a cut message.
 const CUT: &str = " […]";

@@ -2,14 +2,9 @@
 //! first, a few at a time, behind live traffic. It stops when the new version fails on all
 //! of them too.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use super::worker;
-use crate::state::Pipeline;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::plugin::Digest;
-use leadhost_store::{HeldDelivery, StoreError};
+use crate::prelude::*;
+use leadhost_store::HeldDelivery;
 
 /// Deliveries between two checks of progress.
 const STEP: u32 = 8;
@@ -29,7 +24,6 @@ pub async fn resume(pipeline: Arc<Pipeline>) {
     }
 }
 
-/// Retries failed deliveries with this version until none are left.
 pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
     let mut redriven = 0u64;
     let mut after = None;

@@ -4,21 +4,14 @@
 //! is completed from the stored answer. One replay of a delivery runs at a time. A repair
 //! replays deliveries in the same way ([`in_repair`]), one after the other.
 
-use std::sync::Arc;
-use std::time::Instant;
-
-use serde_json::{Value, json};
-
 use super::replay_answers::{self, CompletionError, ReplayAnswerError};
 use super::{greeting, parts, worker};
-use crate::state::Pipeline;
-use leadhost_domain::delivery::{DeliveryStatus, status_of};
-use leadhost_domain::id::{ContactId, DeliveryId, WorkspaceId};
+use crate::prelude::*;
+use leadhost_domain::delivery::status_of;
 use leadhost_domain::repair::{MERGED, PERSON};
-use leadhost_plugin::CallBudget;
 use leadhost_store::{
     ContactMerge, ConversionResult, DeliveryOutcome, FieldDiff, HeldDelivery, Mode, Reconversion,
-    RepairWrite, StoreError, Write, WriteOutcome,
+    RepairWrite,
 };
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -165,12 +158,10 @@ pub enum InRepair {
     /// It was converted again, and the changes of the repair are committed.
     Replayed(DeliveryOutcome),
     Failed(String),
-    /// The active version refuses its body. It is as it was.
     Rejected,
     Quarantined,
     /// The version could not be called just now: the host is busy or stops. It is as it was.
     Later(String),
-    /// The repair has ended, or another host has the delivery.
     Stale,
 }
 

@@ -6,19 +6,13 @@
 //! settled, in that order; so an item without a key is found by its place. A pointer
 //! without a stored answer stays a pointer.
 
-use std::sync::Arc;
-
-use super::connections::{ConnectionError, Live};
+use super::connections::ConnectionError;
 use super::verify::outcome::Reason;
 use super::versions::{self, VersionError};
 use super::{fetch, greeting, props};
-use crate::state::Pipeline;
-use leadhost_domain::exchange::HttpResponse;
+use crate::prelude::*;
 use leadhost_domain::plugin::PluginCompletion;
-use leadhost_plugin::{CallBudget, CallError, Loaded};
-use leadhost_store::{
-    ConversionResult, ItemResult, KeptAnswer, NewDelivery, NewFetch, NewItem, StoreError,
-};
+use leadhost_store::{ConversionResult, KeptAnswer, NewFetch};
 use leadhost_telemetry::CallSubject;
 
 /// The stored answers in one read: each may be as large as the bound of a fetch's answer.
@@ -294,8 +288,6 @@ pub(super) fn replace(items: &mut Vec<NewItem>, at: usize, found: Vec<ItemResult
 mod tests {
     use super::*;
     use leadhost_domain::exchange::{HttpRequest, TextSegment, UrlScheme};
-    use leadhost_domain::id::ConnectionId;
-    use leadhost_domain::time::Micros;
 
     fn request(path: &str) -> HttpRequest {
         HttpRequest {

@@ -1,12 +1,8 @@
 //! The rounds of a background task that looks whether something is open: often while it is, rarely
 //! while nothing is, and at once after a signal.
 
-use std::time::Duration;
-
+use crate::prelude::*;
 use tokio::sync::Notify;
-
-use leadhost_config::shutdown::Shutdown;
-use leadhost_store::StoreError;
 
 /// Between two rounds while something is open, and after a round that failed.
 const LOOK: Duration = Duration::from_secs(1);

@@ -4,16 +4,11 @@
 //! An address without sender checks must not act for a connection that has them. Otherwise
 //! knowing the one address would be enough to send in the name of all the others.
 
-use std::sync::Arc;
-
-use super::connections::{self, Live};
+use super::connections::{self};
 use super::failure::ConvertError;
 use super::proof;
-use crate::state::Pipeline;
-use leadhost_domain::exchange::Pairs;
-use leadhost_plugin::{CallBudget, Loaded};
+use crate::prelude::*;
 
-/// The connections that the items of one delivery may reach.
 pub struct Routing<'a> {
     pub received_by: &'a Arc<Live>,
     pub among: Reachable<'a>,

@@ -1,12 +1,9 @@
 //! Starts the background tasks.
 
-use std::sync::Arc;
-
-use super::state::Pipeline;
 use super::{
     deploy, fleet, redrive, repair, rollup, source_changes, sweep, templates, unanswered, worker,
 };
-use leadhost_config::shutdown::Shutdown;
+use crate::prelude::*;
 
 /// Starts the background tasks: the worker, the periodic jobs, the inbox, and work that the
 /// last stop interrupted.

@@ -1,7 +1,6 @@
 //! The state of the pipeline between requests.
 
 use std::ops::Deref;
-use std::sync::Arc;
 
 use tokio::sync::Notify;
 
@@ -18,12 +17,8 @@ use super::source_changes::SourceChanges;
 use super::templates::lists::TemplateCache;
 use super::verify::progress::Verifications;
 use super::waiting_deliveries::WaitingDeliveries;
-use crate::core::Core;
-use leadhost_domain::connection::Connection;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_plugin::BoundedQueue;
-use leadhost_store::StoreError;
 
 /// The shared state of the pipeline, one per host, over the [`Core`].
 pub struct Pipeline {

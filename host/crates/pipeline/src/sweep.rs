@@ -1,13 +1,9 @@
 //! Removes rows that are past their retention, in small steps behind live traffic, on one
 //! host at a time.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use super::fleet::FleetJob;
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
-use leadhost_store::{RetentionPeriods, StoreError};
+use crate::prelude::*;
+use leadhost_store::RetentionPeriods;
 
 const PERIOD: Duration = Duration::from_secs(300);
 

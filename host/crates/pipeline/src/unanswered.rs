@@ -3,15 +3,10 @@
 //! at a time, in batches behind live traffic. Each change is decided again under the write
 //! lock, so that an answer that arrives meanwhile wins.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use tokio::task::JoinSet;
 
 use super::fleet::FleetJob;
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
-use leadhost_store::{StoreError, Write, WriteOutcome};
+use crate::prelude::*;
 
 /// Between two checks: timeouts have a resolution of a second.
 const PERIOD: Duration = Duration::from_secs(1);

@@ -1,12 +1,8 @@
 //! The versions of plugins that the store has: which one is active, and loading them when they are
 //! needed.
 
-use std::sync::Arc;
-
-use super::state::Pipeline;
-use leadhost_domain::plugin::Digest;
-use leadhost_plugin::{LoadError, Loaded};
-use leadhost_store::{Activation, StoreError};
+use crate::prelude::*;
+use leadhost_plugin::LoadError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum VersionError {

@@ -22,7 +22,6 @@ struct WaitingCounts {
 }
 
 impl WaitingDeliveries {
-    /// Replaces the counts with those of the store.
     pub fn counted(&self, of: HashMap<ConnectionId, u64>) {
         let all = of.values().sum();
         *self.counts.lock().expect("the lock is not poisoned") = WaitingCounts { all, of };

@@ -4,9 +4,7 @@
 //! take turns (`store::ClaimTurns`).
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Mutex;
 
 use tracing::field::Empty;
 use uuid::Uuid;
@@ -16,15 +14,8 @@ use super::lease::{self, LeaseDeadline};
 use super::proof::{self, Evidence};
 use super::rollout;
 use super::{fetch, intake, send, source_changes};
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::time::Micros;
-use leadhost_plugin::{CallBudget, CallError};
-use leadhost_store::{
-    ClaimTurns, ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion, StoreError,
-};
+use crate::prelude::*;
+use leadhost_store::{ClaimTurns, ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion};
 use leadhost_trace::{self as trace, Span, SpanKind, TraceId, TraceParent};
 
 /// The time for which the worker rests if nothing wakes it, so that work that becomes due is found.

@@ -3,19 +3,12 @@
 //! those of the service.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use wasmtime::Store;
-
 use super::abi::KeptInstance;
-use super::abi::fault::Fault;
-use super::imports::CallEnvironment;
-use super::instance::{self, Allowance, CallHandle};
-use super::instance_state::InstanceState;
-use super::{CallError, Loaded, runtime::Plugins};
-use leadhost_domain::exchange::InputProblem;
-use leadhost_domain::plugin::{ConverterOutput, PluginDelivery};
+use super::instance::{self, Allowance};
+use super::{CallError, Loaded};
+use crate::prelude::*;
 
 impl Plugins {
     /// Converts in a fresh instance like the service, without the queue and the thread

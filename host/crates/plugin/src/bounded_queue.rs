@@ -1,11 +1,7 @@
 //! A queue in front of work that few may do at once. The queue is bounded too.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use crate::prelude::*;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use super::error::LoadError;
 
 pub struct BoundedQueue {
     turns: Arc<Semaphore>,

@@ -16,17 +16,10 @@
 //! Conversions that have exceeded the time inside a request may never end. Until the first of them has
 //! answered the worker, it makes one at a time.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
 use super::budget::CallBudget;
-use super::error::CallError;
+use crate::prelude::*;
 use leadhost_domain::clock::SharedClock;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{CircuitFunction, Digest};
-use leadhost_domain::time::Micros;
+use leadhost_domain::plugin::CircuitFunction;
 
 #[derive(Clone, Debug)]
 pub struct OpenCircuit {

@@ -2,30 +2,18 @@
 //! share the processor. A call to a function that a plugin of this kind does not have
 //! returns [`CallError::Lacks`].
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-
-use wasmtime::Store;
-
 use super::abi::{Guest, of_either};
-use super::error::{CallError, CallOutcome};
-use super::imports::CallEnvironment;
-use super::instance::CallHandle;
-use super::instance_state::InstanceState;
-use super::version::Loaded;
+use super::error::CallOutcome;
 use super::watch::{Watched, WatchedCall, WatchedOutput};
 use super::{
     CallBudget,
-    runtime::{CallAccount, CallStart, GuestFuture, Plugins},
+    runtime::{CallAccount, CallStart, GuestFuture},
 };
+use crate::prelude::*;
 use leadhost_domain::channel::{
     RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateSend, TemplateStep, Webhook,
 };
-use leadhost_domain::exchange::{HandshakeAnswer, HttpResponse, InputProblem, Pairs, SenderChecks};
-use leadhost_domain::plugin::{
-    CircuitFunction, ConvertedItem, ConverterOutput, FetchFailure, PluginCompletion, PluginDelivery,
-};
+use leadhost_domain::plugin::{CircuitFunction, ConvertedItem, FetchFailure, PluginCompletion};
 
 impl Plugins {
     // ---- of every plugin

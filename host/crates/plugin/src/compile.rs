@@ -12,22 +12,19 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use tempfile::NamedTempFile;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::core_module::is_core_module;
 use super::engine::{self, CodeUse};
-use super::error::{EngineError, LoadError};
+use super::error::EngineError;
 use super::function_cache::FunctionCache;
 use super::hashed_file;
 use super::schedule::in_background;
+use crate::prelude::*;
 use leadhost_config::PluginsSection;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 
 #[derive(Clone, Debug)]
 pub enum Compiler {
@@ -146,7 +143,6 @@ impl Compilation {
         .await
     }
 
-    /// Removes kept code that does not fit this program.
     pub fn forget(&self, digest: &Digest) {
         let _ = fs::remove_file(self.path(digest));
     }

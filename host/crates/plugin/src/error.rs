@@ -2,13 +2,9 @@
 //! component is refused (its author), a call returned no answer (the pipeline: retry, wait,
 //! or count it against the version).
 
-use std::time::Duration;
-
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{Digest, PluginKind};
+use crate::prelude::*;
 use leadhost_domain::size;
 use leadhost_domain::text::{on_one_line, storable};
-use leadhost_domain::time::Micros;
 use leadhost_domain::word::words;
 
 /// Shortens a text that quotes a component: it goes into logs, answers and the list of
@@ -186,7 +182,6 @@ impl LoadError {
 }
 
 words! {
-    /// The outcome of a call into a plugin. The words are stable, for metrics.
     CallOutcome: "the outcome" {
         Ok = "ok",
         Trapped = "trapped",

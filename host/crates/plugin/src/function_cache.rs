@@ -6,13 +6,11 @@
 //! later builds execute, so it belongs to one developer's own components; the service has none.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::CacheStore;
 
 use super::hashed_file;
+use crate::prelude::*;
 
 #[derive(Default)]
 pub struct FunctionCache {

@@ -3,24 +3,17 @@
 //! line, because logs and lists of files show one line. The tools of integrators run single
 //! cases and show all of the answer.
 
-use std::sync::Arc;
+use crate::prelude::*;
+use leadhost_golden::{SectionError, normalise, read_section, unpack};
 
-use leadhost_golden::{Case, SectionError, normalise, read_section, unpack};
-use serde_json::Value;
-
-use super::abi::{fault::Fault, of_either};
-use super::error::{CallError, LoadError, shortened};
-use super::imports::CallEnvironment;
-use super::instance::CallHandle;
+use super::abi::of_either;
 use super::schedule::in_background;
 use super::trial::TRIAL_LANE;
 use super::usage::CallUsage;
-use super::version::Loaded;
 use super::{
     CallBudget,
-    runtime::{CallAccount, CallStart, Plugins},
+    runtime::{CallAccount, CallStart},
 };
-use leadhost_domain::limits;
 
 /// Runs the golden cases in order and compares each answer with its expectation.
 pub(super) async fn try_cases(

@@ -2,15 +2,8 @@
 //! of this host. Metrics keep no history, and operators look back at versions that no longer serve. A
 //! call costs one lock that only calls of the same version share, for some additions.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
 use super::error::CallOutcome;
-use super::instance::CallHandle;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 
 #[derive(Clone, Debug, Default)]
 pub struct CallCounts {
@@ -24,7 +17,6 @@ pub struct CallCounts {
 }
 
 impl CallCounts {
-    /// Adds what the guests of other calls needed, without their outcomes.
     pub fn merge(&mut self, other: &Self) {
         self.ran += other.ran;
         self.processor += other.processor;

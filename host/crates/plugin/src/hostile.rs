@@ -3,27 +3,25 @@
 //! random. For every input, the code returns a verdict without a panic, accepted input
 //! keeps to its bounds, and refusals are short, since they go into logs and answers.
 
+use crate::prelude::*;
 use leadhost_fuzz::holds;
 use leadhost_fuzz::proptest::prelude::any;
 use leadhost_golden::{
-    Call, Case, MAX_CASES, MAX_NAME_BYTES, MAX_PACKED_BYTES, append_custom, append_section,
-    normalise, pack, read_section, unpack,
+    MAX_CASES, MAX_NAME_BYTES, MAX_PACKED_BYTES, append_custom, append_section, normalise, pack,
+    read_section, unpack,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::engine::CodeUse;
-use super::error::LoadError;
 use super::load::InspectedComponent;
 use super::test_rng::TestRng;
 use super::{compile, replies, rules, signature};
 use leadhost_domain::channel::{AcceptedSend, EventBody, StatusUpdate, Template, TemplateChange};
 use leadhost_domain::exchange::{
-    Encoding, HandshakeAnswer, HttpRequest, Place, PluginReply, Requirement, Scheme, SenderCheck,
-    SenderChecks, SignedKind, SignedPart, Slot, SlotArgument, SlotFunction, TextSegment, UrlScheme,
-    ValueLocation,
+    Encoding, Place, Requirement, Scheme, SenderCheck, SignedKind, SignedPart, Slot, SlotArgument,
+    SlotFunction, TextSegment, UrlScheme, ValueLocation,
 };
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{Description, SecretDeclaration, SecretKind};
+use leadhost_domain::plugin::{SecretDeclaration, SecretKind};
 
 /// Most bytes of a refusal, including the words around what it quotes.
 const FEW_WORDS: usize = 2 * limits::REFUSAL_BYTES;
@@ -305,7 +303,7 @@ impl TestRng {
 
     fn location(&mut self) -> ValueLocation {
         ValueLocation {
-            place: self.any_of(Place::ALL),
+            place: self.any_of(&Place::ALL),
             name: self.word(&["x-signature", "a.b.0.c", ""]),
         }
     }
@@ -314,14 +312,14 @@ impl TestRng {
         SenderChecks {
             checks: self.many(limits::SENDER_CHECKS, |rng| SenderCheck {
                 secret: rng.word(&["key"]),
-                scheme: rng.any_of(Scheme::ALL),
+                scheme: rng.any_of(&Scheme::ALL),
                 proof: rng.location(),
-                encoding: rng.any_of(Encoding::ALL),
+                encoding: rng.any_of(&Encoding::ALL),
                 prefix: rng.word(&["", "sha256="]),
                 timestamp_header: rng.word(&["", "x-time"]),
                 tolerance_seconds: rng.below(u64::from(u32::MAX)) as u32,
                 signed: rng.many(limits::SENDER_CHECKS, |rng| SignedPart {
-                    kind: rng.any_of(SignedKind::ALL),
+                    kind: rng.any_of(&SignedKind::ALL),
                     value: rng.word(&["", "x"]),
                 }),
             }),
@@ -334,7 +332,7 @@ impl TestRng {
             0 => TextSegment::Literal(rng.word(&["", "/v1"])),
             1 => TextSegment::Bytes(rng.word(&["x"]).into_bytes()),
             _ => TextSegment::Slot(Slot {
-                function: rng.any_of(SlotFunction::ALL),
+                function: rng.any_of(&SlotFunction::ALL),
                 args: (0..rng.below(4))
                     .map(|_| match rng.below(2) {
                         0 => SlotArgument::Secret(rng.word(&["key"])),
@@ -364,7 +362,7 @@ impl TestRng {
         };
         HttpRequest {
             method: self.word(&rules::METHODS),
-            scheme: self.any_of(UrlScheme::ALL),
+            scheme: self.any_of(&UrlScheme::ALL),
             authority: self.word(&["", "a.example"]),
             path: self.segments(),
             query: fields(self),

@@ -8,7 +8,6 @@
 //! log. So the same component with the same delivery returns the same bytes every time.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -22,9 +21,9 @@ use wasmtime_wasi::p2::{
 };
 use wasmtime_wasi::{WasiCtx, WasiCtxView};
 
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_domain::text::is_active;
-use leadhost_domain::time::{self, Micros};
+use leadhost_domain::time::{self};
 
 /// Returns whether a component may import this interface, given its full name.
 pub fn is_offered(import: &str) -> bool {
@@ -65,7 +64,6 @@ impl CallEnvironment {
     }
 }
 
-/// The WASI environment of one call.
 pub struct Wasi {
     ctx: WasiCtx,
     table: ResourceTable,
@@ -113,7 +111,6 @@ impl Wasi {
         self.time_was_read
     }
 
-    /// Returns the environment as WASI's own implementations use it.
     pub fn view(&mut self) -> WasiCtxView<'_> {
         WasiCtxView {
             ctx: &mut self.ctx,

@@ -9,20 +9,15 @@
 //! notifications. A file counts as changed if its change time differs: many programs that copy keep its
 //! length and its modification time.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
+use crate::prelude::*;
 use leadhost_golden::{SectionError, read_section};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
-
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 
 /// A complete file whose content was not reported before.
 #[derive(Debug)]
@@ -36,7 +31,6 @@ pub enum InboxEvent {
     Complete(InboxFile),
     /// A component file, or an entry that was passed over, was removed.
     Removed(PathBuf),
-    /// An entry looks like a component file and is none, and why.
     PassedOver(PathBuf, &'static str),
 }
 
@@ -123,7 +117,6 @@ fn lock(folder: &Mutex<Folder>) -> MutexGuard<'_, Folder> {
     folder.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The state of the folder, without tasks and timers.
 struct Folder {
     dir: PathBuf,
     files: HashMap<PathBuf, TrackedFile>,

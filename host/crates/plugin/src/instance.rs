@@ -5,21 +5,15 @@
 //! time is the processor time of its slices, so a busy machine is not counted against the
 //! plugin. A call whose caller no longer waits ends at the next tick.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use wasmtime::{Trap, UpdateDeadline};
 
-use wasmtime::{Engine, Store, Trap, UpdateDeadline};
-
-use super::abi::fault::Fault;
 use super::engine::CodeUse;
-use super::error::{CallError, shortened};
 use super::frames::{cause_first, place_of};
-use super::imports::{CallEnvironment, Wasi};
-use super::instance_state::InstanceState;
+use super::imports::Wasi;
 use super::memory::{MemoryExceeded, MemoryLimiter, MemoryPool, PoolExhausted};
 use super::schedule::processor_time_of_slice;
 use super::usage::CallUsage;
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
@@ -111,7 +105,6 @@ impl CallHandle {
         self.processor.store(nanos, Ordering::Relaxed);
     }
 
-    /// Marks the call as abandoned: it ends at the next tick.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
     }

@@ -54,6 +54,7 @@ mod libraries;
 mod load;
 mod memory;
 mod module_shape;
+mod prelude;
 mod registry;
 mod replies;
 pub mod rules;

@@ -3,35 +3,29 @@
 //! for its author. Nothing here activates it.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
 
-use leadhost_golden::Case;
-use serde_json::{Value, json};
+use serde_json::json;
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
-use wasmtime::{Engine, Module, Precompiled, ResourcesRequired};
+use wasmtime::{Module, Precompiled, ResourcesRequired};
 
 use super::abi::{self, Guest, Offer, of_either};
-use super::error::{LoadError, first_of, shortened};
-use super::imports::CallEnvironment;
-use super::instance_state::InstanceState;
+use super::error::first_of;
 use super::libraries::SplitComponent;
 use super::schedule::in_background;
 use super::trial::{BackgroundDrop, TRIAL_LANE, Trial};
-use super::version::{Loaded, SharedNames};
+use super::version::SharedNames;
 use super::warm::WarmInstances;
 use super::{
     CallBudget, golden, imports, libraries, replies, rules,
-    runtime::{CallAccount, CallStart, Plugins},
+    runtime::{CallAccount, CallStart},
     signature, warm,
 };
-use leadhost_domain::exchange::SenderChecks;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{Description, Digest, ReplySlot};
+use crate::prelude::*;
+use leadhost_domain::plugin::ReplySlot;
 use leadhost_domain::publisher::PublicKey;
 use leadhost_input::{Fault, Issue, Schema};
 
-/// A version that passed its trial, and what the trial showed.
 #[derive(Clone, Debug)]
 pub struct PreparedVersion {
     pub loaded: Arc<Loaded>,

@@ -3,12 +3,9 @@
 //! allocator fails explain nothing.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::prelude::*;
 use wasmtime::{ResourceLimiter, Result};
-
-use leadhost_domain::limits;
 
 #[derive(Debug)]
 pub struct MemoryLimiter {

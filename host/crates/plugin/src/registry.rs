@@ -1,14 +1,10 @@
 //! The loaded versions, and which of them are active. Readers see one consistent table; a
 //! change makes a new table and swaps it in. A call keeps the version that it began with.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use arc_swap::ArcSwap;
 
 use super::error::NotInstalled;
-use super::version::Loaded;
-use leadhost_domain::plugin::Digest;
+use crate::prelude::*;
 
 #[derive(Default)]
 pub struct Registry {
@@ -74,7 +70,6 @@ impl Registry {
         before.by_digest.get(digest).cloned()
     }
 
-    /// Returns all versions, sorted by name, then version, then digest.
     pub fn list(&self) -> Vec<InstalledVersion> {
         let table = self.table.load();
         let mut list: Vec<InstalledVersion> = table

@@ -2,11 +2,8 @@
 //! called. A reply or a request that the host would not make refuses the component. The
 //! secrets used in replies are reported, because an operator must accept them.
 
-use leadhost_golden::{Call, Case};
-use serde_json::Value;
-
 use super::rules;
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_domain::plugin::ReplySlot;
 
 /// Returns the slots of all replies in the cases, each once.

@@ -8,12 +8,8 @@ pub mod size;
 use std::collections::HashSet;
 
 use self::size::count_at_most;
-use leadhost_domain::exchange::{
-    HandshakeAnswer, HttpRequest, PluginReply, SenderChecks, Slot, SlotArgument, SlotFunction,
-    TextSegment, ValueLocation,
-};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Description;
+use crate::prelude::*;
+use leadhost_domain::exchange::{Slot, SlotArgument, SlotFunction, TextSegment, ValueLocation};
 use leadhost_domain::word::UnknownWord;
 
 /// Content types of a reply that a browser never executes, beside the other JSON types.

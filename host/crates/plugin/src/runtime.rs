@@ -1,17 +1,11 @@
 //! The plugins of a host, and how each call of one runs.
 
-use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use wasmtime::component::Linker;
-use wasmtime::{Engine, Store};
 
 use super::abi;
-use super::abi::fault::Fault;
 use super::bounded_queue::BoundedQueue;
 use super::breaker::Breakers;
 use super::breaker::OpenCircuit;
@@ -20,32 +14,27 @@ use super::compile::Compilation;
 use super::compile::Compiler;
 use super::engine::CodeUse;
 use super::engine::Ticker;
-use super::error::{CallError, EngineError, NotInstalled};
+use super::error::{EngineError, NotInstalled};
 use super::history::CallHistories;
 use super::history::VersionCalls;
-use super::imports::CallEnvironment;
-use super::instance::{Allowance, CallHandle};
-use super::instance_state::InstanceState;
+use super::instance::Allowance;
 use super::registry::InstalledVersion;
 use super::registry::Registry;
 use super::schedule::{Evicted, PluginTask, PluginThreads, QueueBounds, SubmitError};
-use super::version::Loaded;
 use super::warm::WarmLoad;
 use super::warm::{WarmInstances, WarmPool};
 use super::watch::CallWatch;
 use super::watch::Watched;
 use super::watch::WatchedSend;
 use super::{engine, instance, instance_state, memory, schedule};
+use crate::prelude::*;
 use leadhost_config as config;
 use leadhost_domain::clock::SharedClock;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{CircuitFunction, Description, Digest};
-use leadhost_domain::time::Micros;
+use leadhost_domain::plugin::CircuitFunction;
 
 /// The guest's work for a call.
 pub type GuestFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
-/// The lane and version that pay for a call, and its budget.
 #[derive(Clone, Copy)]
 pub struct CallAccount<'a> {
     pub lane: &'a str,

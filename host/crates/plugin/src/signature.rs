@@ -10,7 +10,6 @@ use zeroize::Zeroizing;
 
 use leadhost_domain::publisher::PublicKey;
 
-/// The section's name. It holds the public key and then the signature.
 pub const SECTION: &str = "leadhost:signature";
 
 /// The signed text begins with its purpose.

@@ -13,16 +13,13 @@
 //! this counts once for each trial that runs at the same time ([`limits::TRIALS_AT_ONCE`]).
 
 use std::ops::Deref;
-use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::error::LoadError;
-use super::runtime::Plugins;
 use super::schedule::drop_in_background;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 /// The lane of trials, beside those of the connections.
 pub const TRIAL_LANE: &str = "(trial)";
@@ -102,7 +99,6 @@ impl Trial {
         self.unpassed = Some(Instant::now());
     }
 
-    /// Notes that the preparation has succeeded.
     pub(super) fn pass(&mut self) {
         self.unpassed = None;
     }

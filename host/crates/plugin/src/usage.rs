@@ -4,7 +4,6 @@ use std::time::Duration;
 
 #[derive(Clone, Debug, Default)]
 pub struct CallUsage {
-    /// The processor time of all its slices.
     pub processor: Duration,
     /// The bytes of all linear memories together. They never shrink, so this is their peak.
     pub memory: u64,

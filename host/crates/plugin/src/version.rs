@@ -1,15 +1,12 @@
 //! A version of a plugin that is loaded and can be called.
 
-use std::sync::{Arc, OnceLock};
-
 use super::abi::Guest;
 use super::error::CallOutcome;
 use super::history::VersionHistory;
-use super::instance::CallHandle;
 use super::warm::WarmInstances;
-use leadhost_domain::plugin::{Description, Digest, PluginKind, RanWith, ReplySlot};
+use crate::prelude::*;
+use leadhost_domain::plugin::{RanWith, ReplySlot};
 use leadhost_domain::publisher::PublicKey;
-use leadhost_domain::time::Micros;
 use leadhost_input::Schema;
 
 /// The texts that each trace of a call has, shared by all of them.
@@ -27,7 +24,6 @@ pub struct Loaded {
     pub names: SharedNames,
     /// Package and version of the contract, such as `leadhost:converter@1.0.0`.
     pub contract: String,
-    /// Size of the component.
     pub bytes: u64,
     pub loaded_at: Micros,
     pub signer: Option<PublicKey>,
@@ -68,7 +64,6 @@ impl Loaded {
         }
     }
 
-    /// Drops the warm instances of this version.
     pub(super) fn cool(&self) {
         if let Some(warm) = self.warm.get() {
             warm.cool();

@@ -11,16 +11,10 @@
 //! (`docs/adr/0024` says why random numbers may be drawn). All other versions are called in fresh instances, as is each call that
 //! finds no warm one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Weak;
 
-use leadhost_golden::{Call, Case};
-use wasmtime::Store;
-
-use super::imports::CallEnvironment;
-use super::instance_state::InstanceState;
 use super::schedule::drop_in_background;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 /// The golden case that warms instances of a version up: the longest delivery that is converted,
 /// or the first send. `None` for versions without one, and for components that start fast.
@@ -118,7 +112,6 @@ impl WarmInstances {
         lacks
     }
 
-    /// Ends the making of an instance, whether there is one or not.
     pub fn end_making(&self) {
         self.state().making -= 1;
     }

@@ -1,18 +1,11 @@
 //! The making of warm instances: when one is made, and on which threads.
 
-use std::sync::Arc;
-
-use wasmtime::Store;
-
 use super::abi::of_either;
-use super::error::CallError;
-use super::imports::CallEnvironment;
-use super::instance::{self, Allowance, CallHandle};
-use super::instance_state::InstanceState;
+use super::instance::{self, Allowance};
 use super::runtime::PluginRuntime;
 use super::schedule::{Evicted, PluginTask};
-use super::version::Loaded;
 use super::warm::WarmInstances;
+use crate::prelude::*;
 
 /// The lane in which warm instances are made, beside those of the connections.
 const WARM_LANE: &str = "(warm)";

@@ -2,19 +2,13 @@
 //! `leadhost plugin dev` watches, for the author of the plugin; a service has no watcher, and counts only
 //! the time and memory of its calls (`history.rs`).
 
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
-
 use tokio::sync::mpsc;
 
-use super::instance::CallHandle;
 use super::usage::CallUsage;
+use crate::prelude::*;
 use leadhost_domain::channel::{
     RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateStep, Webhook,
 };
-use leadhost_domain::exchange::{HttpResponse, InputProblem};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{ConverterOutput, Digest};
 
 #[derive(Debug)]
 pub enum Watched {
@@ -57,7 +51,6 @@ pub enum WatchedOutput {
     Webhook(Webhook),
     /// The first step of reading the provider's list of templates.
     TemplateStep(TemplateStep),
-    /// A page of the provider's list of templates.
     Templates(TemplatePage),
     /// The request that sends a message, or its outcome without one.
     SendStep(SendStep),
@@ -116,7 +109,6 @@ impl CallWatch {
         receiver
     }
 
-    /// Returns the handle for a call, which measures it if a watcher is set.
     pub(super) fn handle(&self) -> Arc<CallHandle> {
         match self.0.get() {
             Some(_) => Arc::new(CallHandle::measured()),

@@ -41,7 +41,6 @@ impl IndexBuilder {
         }
     }
 
-    /// Sets a product's name, which is folded already. An empty one removes the product.
     pub(super) fn set_folded(&mut self, id: ProductId, folded: &str) {
         for word in fold::words(folded) {
             let number = match self.known.get(word) {
@@ -59,7 +58,6 @@ impl IndexBuilder {
         self.ends.push(small(self.words.len()));
     }
 
-    /// Returns the bytes of memory that the gathered names take.
     pub fn bytes(&self) -> usize {
         self.known.len() * WORD_BYTES
             + self.letters

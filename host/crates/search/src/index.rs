@@ -39,14 +39,12 @@ const SHARE: usize = 32;
 const CHANGE_BYTES: usize = 48;
 
 impl IndexBuilder {
-    /// Builds the index.
     pub fn build(self) -> Index {
         Index::new(self.into_segment())
     }
 }
 
 impl Index {
-    /// Creates an index without changes.
     pub(super) fn new(base: IndexSegment) -> Self {
         Self::over(Arc::new(base), HashMap::new())
     }
@@ -76,12 +74,10 @@ impl Index {
         }
     }
 
-    /// Returns the number of names that can be found.
     pub fn count(&self) -> usize {
         self.base.count() as usize - self.removed.len() + self.over.count() as usize
     }
 
-    /// Returns the bytes of memory that the index takes.
     pub fn bytes(&self) -> usize {
         self.base.bytes()
             + self.over.bytes()

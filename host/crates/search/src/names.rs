@@ -9,7 +9,6 @@ use super::varint;
 /// Names in one block.
 const BLOCK: u32 = 16;
 
-/// All names of a segment.
 pub(super) struct NameTable {
     bytes: Box<[u8]>,
     /// The position at which each block begins.
@@ -46,17 +45,14 @@ impl NameTable {
         }
     }
 
-    /// Returns the number of names.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Returns the bytes of memory that the names take.
     pub fn bytes(&self) -> usize {
         self.bytes.len() + size_of_val(&*self.blocks)
     }
 
-    /// Reads the words of a name.
     pub fn read(&self, name: u32, into: &mut Vec<u32>) {
         let mut rest = &self.bytes[self.blocks[(name / BLOCK) as usize] as usize..];
         into.clear();

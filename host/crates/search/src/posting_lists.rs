@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use super::varint;
 
-/// The posting lists of all words.
 pub(super) struct PostingLists {
     bytes: Box<[u8]>,
     /// The end of the list of each word.
@@ -68,7 +67,6 @@ impl PostingLists {
         }
     }
 
-    /// Returns the bytes of memory that the lists take.
     pub fn bytes(&self) -> usize {
         self.bytes.len() + size_of_val(&*self.ends)
     }
@@ -78,7 +76,6 @@ impl PostingLists {
         self.start(words.end) - self.start(words.start)
     }
 
-    /// Returns the names that contain this word.
     pub fn list(&self, word: u32) -> PostingList<'_> {
         let mut list = &self.bytes[self.start(word)..self.start(word + 1)];
         let count = varint::read(&mut list);

@@ -23,7 +23,6 @@ pub struct SearchResults {
     pub page: Vec<Hit>,
 }
 
-/// A product that a search has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit {
     pub id: ProductId,

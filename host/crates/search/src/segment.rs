@@ -42,12 +42,10 @@ impl IndexSegment {
         }
     }
 
-    /// Returns the number of names.
     pub fn count(&self) -> u32 {
         self.names.count()
     }
 
-    /// Returns the bytes of memory that the segment takes.
     pub fn bytes(&self) -> usize {
         self.words.bytes()
             + self.lists.bytes()
@@ -56,7 +54,6 @@ impl IndexSegment {
             + size_of_val(&*self.by_id)
     }
 
-    /// Returns the product that has the name of this number.
     pub fn id(&self, number: u32) -> ProductId {
         self.ids[number as usize]
     }
@@ -101,7 +98,6 @@ impl IndexSegment {
     }
 }
 
-/// All words of the names, numbered in order.
 pub(super) struct Words(Map<Vec<u8>>);
 
 impl Words {
@@ -118,12 +114,10 @@ impl Words {
         Self(Map::new(bytes).expect("it was just built"))
     }
 
-    /// Returns the map from each word to its number.
     pub fn map(&self) -> &Map<Vec<u8>> {
         &self.0
     }
 
-    /// Returns the number of words.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -132,7 +126,6 @@ impl Words {
         self.0.as_fst().as_bytes().len()
     }
 
-    /// Returns the number of a word. `None` if no name contains it.
     pub fn number(&self, word: &str) -> Option<u32> {
         self.0.get(word).map(number)
     }
@@ -159,7 +152,6 @@ impl Words {
         2 * u64::from(number) + 1
     }
 
-    /// Returns the words in order.
     pub fn texts(&self) -> Vec<Box<str>> {
         let mut texts = Vec::with_capacity(self.count());
         let mut stream = self.0.stream();

@@ -44,7 +44,6 @@ pub enum TermError {
     TooLong,
 }
 
-/// A parsed term.
 pub struct Term {
     text: String,
     words: Vec<Word>,
@@ -78,10 +77,6 @@ pub(super) struct WordMatch {
 
 impl Term {
     /// Parses a term.
-    ///
-    /// # Errors
-    /// Returns [`TermError::TooLong`] if the term has too many characters, and
-    /// [`TermError::Empty`] if it has no letter and no digit.
     pub fn read(text: &str) -> Result<Self, TermError> {
         let folded = fold::fold(text);
         let too_long = |text: &str| {
@@ -118,12 +113,10 @@ impl Term {
         })
     }
 
-    /// Returns the folded text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns the distinct words of the term.
     pub(super) fn words(&self) -> &[Word] {
         &self.words
     }

@@ -10,10 +10,8 @@
 //! A rebuild is a second build. It reads the feed from its beginning while the first
 //! build serves, and replaces the first build once it has caught up.
 
+use crate::prelude::*;
 use leadhost_domain::analytics::{CountKey, MeasureCounts, MetricSet, TimeSlot};
-use leadhost_domain::id::{AgentId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone::Day;
 
 /// One build. The number is unique in the store.
@@ -33,7 +31,6 @@ pub struct AnalyticsRun {
     pub builds: Vec<Build>,
 }
 
-/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stepped {
     /// The step read this many changes, and more remain.
@@ -49,27 +46,22 @@ pub enum Stepped {
 pub struct ZoneUse {
     pub workspace: WorkspaceId,
     pub zone: String,
-    /// The number of requests since the last note.
     pub requests: u64,
     pub used_at: Micros,
 }
 
-/// A cube of a build that is not complete yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cube {
     pub build: Build,
     pub zone: String,
 }
 
-/// The state of the rollups of a metric set.
 #[derive(Clone, Debug)]
 pub struct RollupStatus {
     pub set: MetricSet,
     /// The as-of time of the last successful run.
     pub as_of: Option<Micros>,
-    /// When it ended.
     pub finished_at: Option<Micros>,
-    /// Changes that this run read.
     pub changes: u64,
     /// Workspaces whose counts are older, because the last run could not count them
     /// completely, each with its as-of time.
@@ -77,13 +69,11 @@ pub struct RollupStatus {
     /// Builds in progress, as the first build or beside the serving one, each with the
     /// position in the feed that it has reached.
     pub making: Vec<(Build, Micros)>,
-    /// The number of cubes over all workspaces.
     pub cubes: u64,
     /// The number of those cubes that are not complete yet.
     pub cubes_making: u64,
 }
 
-/// The state on which an answer about a metric set is based.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RollupState {
     /// The serving build, and the number of times that its counts have changed. `None`:
@@ -101,7 +91,6 @@ pub fn is_stale(as_of: Option<Micros>, now: Micros) -> bool {
     as_of.is_none_or(|as_of| now.since(as_of) > limits::ANALYTICS_STALE_AFTER)
 }
 
-/// A range of slots that includes `from` and excludes `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots {
     pub from: TimeSlot,
@@ -114,7 +103,6 @@ pub struct Slots {
 pub struct CellQuery<'a> {
     pub set: MetricSet,
     pub zone: &'a str,
-    /// The version of the zone's rules.
     pub tzdata: &'a str,
     /// Whole local days: the first day, and the day after the last one.
     pub days: (Day, Day),
@@ -125,7 +113,6 @@ pub struct CellQuery<'a> {
     pub buckets: Vec<(Day, Slots)>,
 }
 
-/// Counts of a day or of a bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RollupCell {
     /// A local day, or the first day of a bucket.

@@ -3,23 +3,18 @@
 use leadhost_domain::audit::AuditCheckpoint;
 use leadhost_domain::time::Micros;
 
-/// Selects rows of the audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     /// Only acts of keys with this label.
     pub actor: Option<String>,
-    /// Only this operation.
     pub act: Option<String>,
-    /// Only acts since then.
     pub since: Option<Micros>,
-    /// Only rows before this number.
     pub before: Option<i64>,
     /// Without the rows with which acts began whose outcome another row has.
     pub folded: bool,
     pub limit: u32,
 }
 
-/// The rows that the audit has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditExtent {
     /// The number of the newest row, or 0.

@@ -3,7 +3,6 @@
 use leadhost_domain::id::ProductId;
 use leadhost_domain::time::Micros;
 
-/// A product as the API shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Product {
     pub id: ProductId,
@@ -21,7 +20,6 @@ pub struct ProductChange {
     pub name: Option<String>,
 }
 
-/// Changes in stamp order.
 #[derive(Clone, Debug)]
 pub struct ProductChanges {
     pub changes: Vec<ProductChange>,
@@ -48,12 +46,10 @@ impl ProductChanges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImportId(pub Micros);
 
-/// The outcome of a part of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     pub created: u64,
     pub changed: u64,
-    /// Products that were unchanged.
     pub kept: u64,
     /// External ids that this import has named before. Their products were left alone.
     pub repeated: Vec<String>,

@@ -6,10 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::time::Micros;
 
-/// How much work a host takes, and for which connections.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimTurns {
-    /// The maximum number of pieces, over all connections.
     pub limit: u32,
     /// Additional pieces, each for a connection that has no work in hand.
     pub spare: u32,
@@ -17,9 +15,7 @@ pub struct ClaimTurns {
     /// them.
     pub share: u32,
     pub conversions: u32,
-    /// The work that the host has in hand.
     pub in_hand: BTreeMap<ConnectionId, InHand>,
-    /// The connection whose turn came last.
     pub after: Option<ConnectionId>,
 }
 
@@ -41,7 +37,6 @@ impl ClaimTurns {
         }
     }
 
-    /// Returns how many pieces of this kind to load for one connection.
     pub(super) fn looked_at(&self, is_conversion: bool) -> u32 {
         let share = if is_conversion {
             self.share.min(self.conversions)
@@ -104,7 +99,6 @@ impl ClaimTurns {
     }
 }
 
-/// A due piece of work.
 pub(super) struct ClaimCandidate<T> {
     pub connection: ConnectionId,
     pub is_conversion: bool,
@@ -120,7 +114,6 @@ struct Line<T> {
 }
 
 impl<T> Line<T> {
-    /// Returns whether the next piece is a conversion, if there is one.
     fn next(&self, turns: &ClaimTurns) -> Option<bool> {
         if self.has.pieces >= turns.share {
             return None;

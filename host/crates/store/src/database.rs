@@ -3,19 +3,16 @@
 //! its deadline, and refuses operations at once while the database is lost.
 
 use std::pin::Pin;
-use std::sync::Arc;
 
-use super::StoreError;
 use super::postgres::db::Transaction as PostgresTransaction;
 use super::postgres::db::{Db as PostgresDb, VisibleRows};
 use super::postgres::health::Health;
-use super::sql::{Arg, Sql, SqlRow, Tx, owned, steps};
+use super::sql::{Arg, Sql, owned, steps};
 use super::sqlite::checkpoint::empty_log;
 use super::sqlite::db::Db as SqliteDb;
 use super::sqlite::threads::{End, JobLength, TxSteps, ending};
-use leadhost_domain::limits;
+use crate::prelude::*;
 
-/// A store's database.
 #[derive(Clone)]
 pub enum Database {
     Sqlite(Arc<SqliteDb>),
@@ -26,7 +23,6 @@ pub enum Database {
 /// result, and not for each operation.
 type Steps<T> = Box<dyn for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send>;
 
-/// Reads a row of one statement.
 type RowReader<T> = fn(&SqlRow<'_>) -> Result<T, StoreError>;
 
 /// A future of the store. Boxed, because that of a query has tens of kilobytes.

@@ -2,19 +2,11 @@
 //! change is one transaction: it stamps the deal once, adds a row to the deal's history,
 //! and changes the conversation and the ticket that belong to the deal.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
 use super::messaging::{Channel, IdempotencyClaim, NewMessage, StoredAnswer};
+use crate::prelude::*;
 use leadhost_domain::deal::{DealStage, DealStatus};
-use leadhost_domain::id::{
-    AgentId, ConversationId, DealId, DealLogId, DeliveryId, KeyId, MessageId, PartnerId, ProductId,
-    RepairId, WorkspaceId,
-};
 use leadhost_domain::phone::Phone;
-use leadhost_domain::time::Micros;
 
-/// The author of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "by")]
 pub enum ChangedBy {
@@ -48,7 +40,6 @@ pub struct ByPartner {
 }
 
 impl ByPartner {
-    /// Returns the entry for the history of a deal.
     pub fn changed_by(self) -> ChangedBy {
         ChangedBy::Partner {
             partner_id: self.partner,
@@ -64,13 +55,11 @@ pub struct DealPatch {
     pub deal: DealId,
     pub status: Option<DealStatus>,
     pub stage: Option<DealStage>,
-    /// The linked product's external id.
     pub product: Option<String>,
     /// The new owner's address, normalised. The inner `None` leaves the deal without an owner.
     pub owner_email: Option<Option<String>>,
 }
 
-/// The outcome of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DealPatched {
     /// False: the deal was already so, and was not stamped.
@@ -108,7 +97,6 @@ pub struct NewDeal {
     pub answer: fn(&CreatedDeal) -> StoredAnswer,
 }
 
-/// A deal that was created, for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreatedDeal {
     pub id: DealId,
@@ -134,7 +122,6 @@ pub struct DealMessage {
     pub special_instructions: Option<String>,
 }
 
-/// The outcome of creating a deal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DealCreated {
     /// Stored, with the answer that a repeat receives.
@@ -167,7 +154,6 @@ pub struct NewDealLog {
     pub answer: fn(&CreatedDealLog) -> StoredAnswer,
 }
 
-/// A log entry that was created, for its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreatedDealLog {
     pub id: DealLogId,
@@ -175,7 +161,6 @@ pub struct CreatedDealLog {
     pub created_at: Micros,
 }
 
-/// The outcome of a log entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DealLogged {
     /// Stored, with the answer that a repeat receives.
@@ -186,7 +171,6 @@ pub enum DealLogged {
     NoDeal,
 }
 
-/// A row of a deal's history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DealChange {
     pub at: Micros,
@@ -196,7 +180,6 @@ pub struct DealChange {
     pub changes: Vec<FieldChange>,
 }
 
-/// A field of a deal that changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FieldChange {
     /// The field's name in the export: `status`, `product_id`, `props.message`.
@@ -205,7 +188,6 @@ pub struct FieldChange {
     pub after: Value,
 }
 
-/// A log entry that a partner added to a deal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DealLog {
     pub id: DealLogId,

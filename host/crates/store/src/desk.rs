@@ -1,6 +1,6 @@
 //! Tickets as the desk changes and reads them.
 
-use leadhost_domain::id::{ContactId, DealId, PartnerId, TicketId, WorkspaceId};
+use crate::prelude::*;
 use leadhost_domain::ticket::TicketStatus;
 
 /// `PATCH /tickets/{id}`, checked. `None` leaves a field unchanged.
@@ -13,7 +13,6 @@ pub struct TicketPatch {
     pub owner_email: Option<Option<String>>,
 }
 
-/// The outcome of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TicketPatched {
     /// False: the ticket was already so.
@@ -26,16 +25,13 @@ pub enum TicketPatched {
     Superseded,
 }
 
-/// Selects tickets, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct TicketFilter {
     /// Only what this partner may see, if the workspace has others: tickets of its deals and of
     /// conversations in which it sent a notification, or that no partner is known of.
     pub partner: Option<PartnerId>,
     pub ticket: Option<TicketId>,
-    /// Only tickets of this contact.
     pub contact: Option<ContactId>,
-    /// Only tickets of this deal.
     pub deal: Option<DealId>,
     pub status: Option<TicketStatus>,
     /// Only tickets older than this one.

@@ -6,15 +6,8 @@
 //! that arrives in the meantime is erased too. The record contains no personal data: only
 //! ids, numbers and times.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::{Deserialize, Serialize};
-
+use crate::prelude::*;
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 /// The note that an emptied delivery shows to operators.
 pub(super) const EMPTIED: &str =
@@ -24,7 +17,6 @@ pub(super) const EMPTIED: &str =
 /// [`StoredAnswer::is_erased`](super::StoredAnswer::is_erased).
 pub(super) const ERASED_ANSWER: &str = r#"{"status":400,"headers":[],"body":""}"#;
 
-/// Names a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonBy {
     /// A contact id, which may be that of an erasure's record.
@@ -48,7 +40,6 @@ pub struct Person {
 }
 
 impl Person {
-    /// Returns the names that channels may use for the person.
     pub fn names(&self) -> Vec<String> {
         let of_keys = self.keys.iter().filter_map(|key| {
             let (kind, name) = key.split_once(':')?;
@@ -64,7 +55,6 @@ impl Person {
     }
 }
 
-/// The number of rows that were erased, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Erased {
@@ -94,14 +84,12 @@ pub struct Erased {
 }
 
 impl Erased {
-    /// Adds each of these counts.
     pub fn add(&mut self, more: &Self) {
         for (sum, count) in self.counts().into_iter().zip(more.clone().counts()) {
             *sum += *count;
         }
     }
 
-    /// Returns whether all counts are 0.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -158,7 +146,6 @@ pub struct RemainingData {
 }
 
 impl RemainingData {
-    /// Adds a delivery: by its id up to `limits::LEFT_REMEMBERED`, then only to the count.
     pub fn add(&mut self, delivery: LeftDelivery) {
         if self.deliveries.len() < limits::LEFT_REMEMBERED {
             self.deliveries.push(delivery);
@@ -186,19 +173,16 @@ impl RemainingData {
     }
 }
 
-/// An erasure to begin.
 #[derive(Clone, Debug)]
 pub struct NewErasure {
     pub id: ErasureId,
     pub workspace: WorkspaceId,
     pub contact: ContactId,
     pub found_by: FoundBy,
-    /// The key of the operator.
     pub key: KeyId,
     pub began_at: Micros,
 }
 
-/// The record of an erasure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Erasure {
@@ -214,7 +198,6 @@ pub struct Erasure {
     pub remaining: RemainingData,
 }
 
-/// One step of an erasure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EraseStep {
     pub erased: Erased,

@@ -39,7 +39,6 @@ pub enum StoreError {
     Open(String),
 }
 
-/// The driver's error.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreErrorCause {
     #[error(transparent)]

@@ -4,66 +4,28 @@
 //! All times are the store's, never a host's, so the clocks of two machines may differ. A
 //! store of a single process answers the same operations for its one host.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-
+use crate::prelude::*;
 pub use leadhost_domain::backlog::PoolUsage;
-use leadhost_domain::id::HostId;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use leadhost_domain::word::words;
 
-/// An announcement that an operator changed something that hosts cache. It may get lost,
-/// so listeners also poll.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Announcement {
-    /// Connections, or rows that belong to them.
-    Connections,
-    Keys,
-    /// A version was proposed or activated.
-    Plugins,
-    /// A host reported the versions that it serves or has prepared.
-    Hosts,
-    /// There are changes to count.
-    Analytics,
-    /// Announcements may have been missed: anything may have changed.
-    Everything,
-}
-
-impl Announcement {
-    /// The announcements that hosts send.
-    pub const ALL: [Self; 5] = [
-        Self::Connections,
-        Self::Keys,
-        Self::Plugins,
-        Self::Hosts,
-        Self::Analytics,
-    ];
-
-    /// Returns the word that hosts send to each other.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Connections => "connections",
-            Self::Keys => "keys",
-            Self::Plugins => "plugins",
-            Self::Hosts => "hosts",
-            Self::Analytics => "analytics",
-            Self::Everything => "everything",
-        }
-    }
-
-    /// Parses an announcement. One that only newer hosts know counts as
-    /// [`Self::Everything`].
-    pub fn from_text(text: &str) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|one| one.as_str() == text)
-            .unwrap_or(Self::Everything)
+words! {
+    /// An announcement that an operator changed something that hosts cache. It may get lost,
+    /// so listeners also poll.
+    Announcement: "the announcement" {
+        /// Connections, or rows that belong to them.
+        Connections = "connections",
+        Keys = "keys",
+        /// A version was proposed or activated.
+        Plugins = "plugins",
+        /// A host reported the versions that it serves or has prepared.
+        Hosts = "hosts",
+        /// There are changes to count.
+        Analytics = "analytics",
+        /// Announcements may have been missed: anything may have changed.
+        Everything = "everything",
     }
 }
 
-/// A heartbeat of a host.
 #[derive(Clone, Debug)]
 pub struct Beat {
     pub host: HostId,
@@ -73,7 +35,6 @@ pub struct Beat {
     pub report: HostReport,
 }
 
-/// A host's report about its plugins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HostReport {
@@ -98,7 +59,6 @@ pub struct Serves {
     pub error: Option<String>,
 }
 
-/// The result of preparing a proposal on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preparation {
@@ -107,7 +67,6 @@ pub struct Preparation {
     pub failure: Option<String>,
 }
 
-/// A host as the store knows it.
 #[derive(Clone, Debug)]
 pub struct SeenHost {
     pub id: HostId,

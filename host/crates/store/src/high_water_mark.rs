@@ -12,22 +12,12 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 use tokio::time::Instant;
-use uuid::Uuid;
-
-use super::StoreError;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 const FILE: &str = "store.high-water-mark";
-
-/// The name that the file had before. A data folder may still have it.
-const FORMER_FILE: &str = "store.seen";
 
 /// The store, its server, and its newest stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +56,6 @@ impl HighWaterMark {
         })
     }
 
-    /// Returns the mark in this data folder. A file with the former name is renamed, unless the
-    /// folder has one with the current name too.
     pub fn in_folder(folder: &Path) -> Result<Arc<Self>, StoreError> {
         let file = folder.join(FILE);
         let fail = |error: &dyn std::fmt::Display| {
@@ -76,7 +64,6 @@ impl HighWaterMark {
                 file.display()
             ))
         };
-        rename_former(folder, &file).map_err(|error| fail(&error))?;
         let sight = match std::fs::read(&file) {
             Ok(bytes) => Some(serde_json::from_slice(&bytes).map_err(|error| fail(&error))?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -122,7 +109,6 @@ impl HighWaterMark {
         state.unwritten = true;
     }
 
-    /// Notes that a connection to this server was opened.
     pub fn connected(&self, server: &str) {
         let mut state = self.state();
         let same = state.server.as_deref().is_none_or(|known| known == server);
@@ -141,17 +127,14 @@ impl HighWaterMark {
         }
     }
 
-    /// Returns the server of the newest connection.
     pub fn server(&self) -> Option<String> {
         self.state().server.clone()
     }
 
-    /// Returns whether a write may begin now.
     pub fn is_open(&self) -> bool {
         self.state().opens_at.is_none()
     }
 
-    /// Waits until a write may begin.
     pub async fn opens(&self) {
         loop {
             let opens_at = self.state().opens_at;
@@ -169,7 +152,6 @@ impl HighWaterMark {
         }
     }
 
-    /// Records the newest stamp of the store.
     pub fn note(&self, newest: i64) {
         let mut state = self.state();
         if let Some(sight) = &mut state.sight
@@ -201,18 +183,6 @@ impl HighWaterMark {
     }
 }
 
-/// Gives the file of the mark its current name.
-fn rename_former(folder: &Path, file: &Path) -> io::Result<()> {
-    if file.try_exists()? {
-        return Ok(());
-    }
-    match std::fs::rename(folder.join(FORMER_FILE), file) {
-        Ok(()) => File::open(folder)?.sync_all(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
 /// Delays writes. `ahead`: the time until the clock reaches the newest stamp.
 fn close(state: &mut HighWaterState, why: &str, ahead: Duration) {
     let wait = ahead.clamp(limits::FENCE_LEAST, limits::FENCE_LONGEST);
@@ -230,7 +200,6 @@ fn close(state: &mut HighWaterState, why: &str, ahead: Duration) {
     state.opens_at = Some(Instant::now() + wait);
 }
 
-/// Replaces the file atomically and durably.
 fn write(file: &Path, sight: &Mark) -> io::Result<()> {
     let new = file.with_extension("high-water-mark.new");
     let mut out = File::create(&new)?;
@@ -310,21 +279,6 @@ mod tests {
         };
         assert_eq!(ahead(20).await, 20);
         assert_eq!(ahead(100_000).await, limits::FENCE_LONGEST.as_secs());
-    }
-
-    #[test]
-    fn a_file_with_the_former_name_is_renamed_and_read() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (former, file) = (folder.path().join(FORMER_FILE), folder.path().join(FILE));
-        write(&former, &sight("a", 5)).expect("it is written");
-        let mark = HighWaterMark::in_folder(folder.path()).expect("it reads");
-        assert_eq!(mark.state().sight, Some(sight("a", 5)));
-        assert!(file.exists() && !former.exists());
-        // A file that has the current name is kept.
-        write(&former, &sight("a", 4)).expect("it is written");
-        let mark = HighWaterMark::in_folder(folder.path()).expect("it reads");
-        assert_eq!(mark.state().sight, Some(sight("a", 5)));
-        assert!(former.exists());
     }
 
     #[tokio::test]

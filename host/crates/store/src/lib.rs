@@ -58,6 +58,7 @@ mod parts;
 mod plan;
 mod plugin;
 pub mod postgres;
+mod prelude;
 mod read;
 mod repairs;
 mod row;
@@ -108,7 +109,6 @@ use self::high_water_mark::HighWaterMark;
 use leadhost_config::{self as config, StoreUrl};
 use leadhost_domain::clock::SharedClock;
 
-/// The location of a store.
 #[derive(Clone)]
 pub enum StoreLocation {
     /// A SQLite file, created if it does not exist.
@@ -119,7 +119,6 @@ pub enum StoreLocation {
 }
 
 impl StoreLocation {
-    /// Returns the location that the configuration names.
     pub fn from_config(config: &config::StoreSection) -> Result<Self, StoreError> {
         let url = config.url.as_str();
         if url.is_empty() {

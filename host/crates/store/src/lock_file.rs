@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use super::StoreError;
 
-/// Returns the path of the lock file of a database.
 pub fn beside(database: &Path) -> PathBuf {
     database.with_extension("lock")
 }

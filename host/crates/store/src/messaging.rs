@@ -1,22 +1,12 @@
 //! Messages as they are committed: notifications, the outcomes of sends, events of
 //! channels, and the reads around them.
 
-use std::time::Duration;
-
-use serde::Serialize;
-use serde_json::{Map, Value};
-
 use super::lease::Lease;
+use crate::prelude::*;
 use leadhost_domain::channel::{ChannelError, Template};
 use leadhost_domain::connection::ConnectionPause;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, PartnerId,
-    WorkspaceId,
-};
 use leadhost_domain::message::{Actor, MessageProgress, MessageState, Metadata, TemplateName};
 use leadhost_domain::phone::Phone;
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 
 /// The instance that messages go through, with the fields that a decision needs.
@@ -34,7 +24,6 @@ pub struct Channel {
     pub idle_after: Duration,
 }
 
-/// A template message to be sent.
 #[derive(Clone, Debug)]
 pub struct NewMessage {
     pub id: MessageId,
@@ -51,7 +40,6 @@ pub struct NewMessage {
 /// the template and the phone.
 #[derive(Clone, Debug)]
 pub struct NotificationDetails {
-    /// The contact's name.
     pub name: String,
     /// Normalised.
     pub email: Option<String>,
@@ -80,7 +68,6 @@ pub struct Notification {
     pub lease_until: Option<Micros>,
 }
 
-/// A greeting that is committed together with a new lead.
 #[derive(Clone, Debug)]
 pub struct NewGreeting {
     pub channel: Channel,
@@ -93,16 +80,13 @@ pub struct NewGreeting {
     pub instance: String,
 }
 
-/// A greeting that was stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeted {
     pub message: MessageId,
-    /// The names of its adapter and of its instance.
     pub adapter: String,
     pub instance: String,
 }
 
-/// Identifies one request of a partner.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyKey {
     pub workspace: WorkspaceId,
@@ -115,9 +99,7 @@ pub struct IdempotencyKey {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyClaim {
     pub key: IdempotencyKey,
-    /// The fingerprint of the request's body, in hex.
     pub fingerprint: String,
-    /// How long it is kept.
     pub retention: Duration,
 }
 
@@ -139,7 +121,6 @@ impl StoredAnswer {
     }
 }
 
-/// The outcome of a notification.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notified {
     /// Stored. If `state` is `Sending`, the caller makes the call now, under lease 0. If
@@ -168,7 +149,6 @@ pub enum Notified {
     KeyReused,
 }
 
-/// An answer without a message, stored under its key.
 #[derive(Clone, Debug)]
 pub struct NewStoredAnswer {
     pub claim: IdempotencyClaim,
@@ -184,7 +164,6 @@ pub struct SendStart {
     pub lease: Lease,
 }
 
-/// The outcome of a send.
 #[derive(Clone, Debug)]
 pub struct SendSettlement {
     pub channel: Channel,
@@ -352,7 +331,6 @@ pub struct HeldSend {
     pub is_banned: bool,
 }
 
-/// An instance's templates, as the provider listed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TemplateList {
     /// When the provider was last asked.
@@ -364,7 +342,6 @@ pub struct TemplateList {
     pub templates: Vec<Template>,
 }
 
-/// Selects sent messages for operators, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct OutboxFilter {
     pub workspace: Option<WorkspaceId>,

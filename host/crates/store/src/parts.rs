@@ -28,7 +28,6 @@ fn cost_of<'a>(items: impl Iterator<Item = &'a NewItem>) -> usize {
 }
 
 impl ConversionResult {
-    /// Returns whether the result is too large for one write.
     pub fn is_large(&self) -> bool {
         cost_of(self.items.iter()) > limits::WRITE_COST
     }

@@ -1,11 +1,8 @@
 //! A workspace as an operator declares it, and the changes that a declaration makes.
 
-use std::collections::BTreeMap;
-
+use crate::prelude::*;
 use leadhost_domain::connection::{AllowedHost, ConnectionKind, ConnectionSettings};
 use leadhost_domain::exchange::SenderCheck;
-use leadhost_domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{AgentKind, ChangeKind, PartKind};
 
 /// A declared workspace. Its secrets are already sealed.
@@ -45,7 +42,6 @@ pub struct PlannedOwner {
 pub struct PlannedConnection {
     pub kind: ConnectionKind,
     pub name: String,
-    /// Set for a source only.
     pub partner: Option<String>,
     pub plugin: String,
     pub config: String,
@@ -80,9 +76,7 @@ pub struct PlannedProduct {
 pub struct Applied {
     pub workspace_id: WorkspaceId,
     pub changes: Vec<AppliedChange>,
-    /// Connections of sources.
     pub connections: BTreeMap<String, ConnectionId>,
-    /// Connections of instances with an adapter.
     pub channels: BTreeMap<String, ConnectionId>,
     pub instances: BTreeMap<String, AgentId>,
     pub partners: BTreeMap<String, PartnerId>,
@@ -96,7 +90,6 @@ pub struct AppliedChange {
     pub what: ChangeKind,
 }
 
-/// The effect of a plan on a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowEffect {
     Created,

@@ -18,11 +18,9 @@ pub struct PluginRecord {
     /// The sender checks under an empty configuration. An activation that weakens them needs a
     /// confirmation.
     pub checks: SenderChecks,
-    /// The number of golden cases that it carries and has passed.
     pub golden: u32,
     /// `upload`, the address in a registry with its digest, or the name of the file in the inbox.
     pub origin: String,
-    /// The publisher.
     pub publisher: Publisher,
     pub stored_at: Micros,
 }
@@ -48,11 +46,9 @@ pub struct Activation {
 /// A file of the inbox that was refused.
 #[derive(Clone, Debug)]
 pub struct PluginRefusal {
-    /// The name of the file.
     pub origin: String,
     /// `None` if the same bytes may be accepted later.
     pub digest: Option<Digest>,
-    /// The name of the plugin, if the file could be loaded.
     pub plugin: Option<String>,
     pub reason: String,
     pub at: Micros,
@@ -61,7 +57,6 @@ pub struct PluginRefusal {
     pub overtaken_at: Option<Micros>,
 }
 
-/// The outcome of the removal of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PluginRemoval {
     Removed,

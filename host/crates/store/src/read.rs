@@ -1,20 +1,12 @@
 //! Reads by operators, partners and data clients.
 
-use std::time::Duration;
-
+use crate::prelude::*;
 use crate::{ItemOutcome, NewDelivery};
 pub use leadhost_domain::backlog::Backlog;
 use leadhost_domain::deal::DealView;
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::exchange::{HttpRequest, HttpResponse};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DeliveryId, PartnerId, WorkspaceId,
-};
-use leadhost_domain::plugin::{Digest, RanWith};
 use leadhost_domain::row::ExportRow;
-use leadhost_domain::time::Micros;
 
-/// How long rows are kept.
 #[derive(Clone, Debug)]
 pub struct RetentionPeriods {
     /// Finished deliveries: bodies, headers, items, and answers to their fetches.
@@ -49,7 +41,6 @@ pub struct WaitingFetch {
     pub until: Micros,
 }
 
-/// The subject of counted activity: the deliveries of a connection, or the messages of an instance.
 #[derive(Clone, Debug)]
 pub enum ActivityOf {
     Connection(WorkspaceId, ConnectionId),
@@ -57,7 +48,6 @@ pub enum ActivityOf {
 }
 
 impl ActivityOf {
-    /// Returns the workspace that it belongs to.
     pub fn workspace(&self) -> WorkspaceId {
         match self {
             Self::Connection(workspace, _) | Self::Instance(workspace, _) => *workspace,
@@ -70,7 +60,6 @@ impl ActivityOf {
 pub struct ActivitySlot {
     /// The number of the slot since 1970.
     pub slot: i64,
-    /// Deliveries or messages.
     pub taken: u64,
     /// Leads that the deliveries gave.
     pub leads: u64,
@@ -159,25 +148,20 @@ pub struct DeliveryDetail {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DealFilter {
-    /// Only deals that came through this partner's connections or that it created.
     pub partner: Option<PartnerId>,
     /// `domain::contact::phone_key`.
     pub phone_key: Option<String>,
-    /// Normalised.
     pub email: Option<String>,
     pub deal: Option<DealId>,
-    /// Only deals of this contact.
     pub person: Option<ContactId>,
     pub external_id: Option<String>,
     /// Only older deals: the last deal of the previous page.
     pub before: Option<DealId>,
 }
 
-/// A page of deals, newest first.
 #[derive(Debug, Default)]
 pub struct DealPage {
     pub deals: Vec<DealView>,
-    /// Whether older deals remain.
     pub more: bool,
 }
 
@@ -189,9 +173,7 @@ pub struct FoundDeal {
     pub view: DealView,
     pub title: Option<String>,
     pub connection: Option<ConnectionId>,
-    /// Set if a partner made the deal.
     pub partner: Option<PartnerId>,
-    /// The delivery that made the deal.
     pub delivery: Option<DeliveryId>,
 }
 
@@ -204,14 +186,12 @@ pub struct NewestDeals {
     pub floor: Option<DealId>,
 }
 
-/// An item of a delivery that led to a deal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DealItem {
     pub delivery: DeliveryId,
     pub status: ItemStatus,
 }
 
-/// A contact as operators find it.
 #[derive(Debug)]
 pub struct FoundContact {
     pub id: ContactId,
@@ -225,7 +205,6 @@ pub struct FoundContact {
     pub keys: Vec<String>,
 }
 
-/// A conversation as operators find it.
 #[derive(Debug)]
 pub struct FoundConversation {
     pub id: ConversationId,
@@ -282,7 +261,6 @@ impl ExportPage {
         self.pieces
     }
 
-    /// Returns the rows one by one.
     pub fn texts(&self) -> Vec<&str> {
         let mut pieces = self.pieces.iter();
         let mut left: &[u8] = &[];

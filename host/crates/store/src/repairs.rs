@@ -1,16 +1,10 @@
 //! Repairs as they are changed and recorded.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-
-use serde_json::Value;
-
 use super::{ContactParting, PartedLead, RepairWrite};
+use crate::prelude::*;
 use leadhost_domain::contact;
-use leadhost_domain::id::{ContactId, DeliveryId, RepairId, WorkspaceId};
-use leadhost_domain::limits;
 use leadhost_domain::repair::Repair;
 
-/// The outcome of a change of a repair's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepairChanged {
     /// With its new generation.
@@ -163,7 +157,6 @@ impl GoneValues {
     }
 }
 
-/// The outcome of a merge of a contact into another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContactMerge {
     /// It was removed, and the other one has its keys.

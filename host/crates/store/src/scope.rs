@@ -15,7 +15,6 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Returns the workspace whose data the caller may access.
     pub fn workspace(&self) -> WorkspaceId {
         self.workspace
     }

@@ -5,20 +5,17 @@
 //! The first caller asks; the others take its answer or its error. A question that began
 //! too long ago is not joined.
 
-use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::PoisonError;
+use std::time::Instant;
 
+use crate::prelude::*;
 use tokio::sync::watch;
-
-use super::StoreError;
 
 /// A question older than this is asked again instead of joined. Caches keep an answer for
 /// as long.
 const YOUNG: Duration = Duration::from_secs(1);
 
-/// The questions under way, by key.
 pub struct SingleFlight<K, V>(Mutex<HashMap<K, UnderWay<V>>>);
 
 struct UnderWay<V> {

@@ -1,13 +1,9 @@
 //! The store: its database, and its own properties.
 
-use std::sync::Arc;
-
-use uuid::Uuid;
-
 use super::database::{self, Database};
-use super::{Outage, PoolUsage, StoreError, postgres, sqlite};
+use super::{Outage, PoolUsage, postgres, sqlite};
+use crate::prelude::*;
 use leadhost_domain::clock::SharedClock;
-use leadhost_domain::limits;
 
 /// A store. Its operations stand beside their statements, in `operations/`.
 ///
@@ -23,7 +19,6 @@ pub struct Store {
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Creates the store on this database. `id` is the id of the store.
     pub(crate) fn new(database: Database, clock: SharedClock, id: Uuid) -> Arc<Self> {
         Arc::new(Self {
             database,

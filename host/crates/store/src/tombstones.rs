@@ -2,13 +2,7 @@
 //! transaction. This module only assigns a stamp to each of them; the store removes and
 //! writes the rows.
 
-use std::collections::BTreeMap;
-
-use uuid::Uuid;
-
-use super::StoreError;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::row::Entity;
+use crate::prelude::*;
 
 #[derive(Default)]
 pub struct Removal {
@@ -18,7 +12,6 @@ pub struct Removal {
     changed: BTreeMap<Entity, Vec<Uuid>>,
 }
 
-/// A row and its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StampedRow {
     pub entity: Entity,

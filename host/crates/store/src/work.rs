@@ -1,11 +1,8 @@
 //! Claimed work, with everything that is needed to do it.
 
+use crate::prelude::*;
 use crate::{HeldSend, Lease, NewDelivery};
-use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::exchange::{HttpRequest, HttpResponse};
-use leadhost_domain::id::{ConnectionId, DeliveryId, WorkspaceId};
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::time::Micros;
 
 #[derive(Clone, Debug)]
 pub enum Job {
@@ -30,7 +27,6 @@ pub struct HeldDelivery {
     pub lease: Lease,
     pub status: DeliveryStatus,
     pub delivery: NewDelivery,
-    /// The version that last tried it.
     pub ran: Option<RanWith>,
     pub attempts: u32,
     pub presented: Option<Vec<u8>>,

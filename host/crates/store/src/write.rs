@@ -1,12 +1,7 @@
 //! Writes, and their outcomes. The writes of many requests share one transaction.
 
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
-use std::time::Duration;
-
-use serde_json::{Map, Value};
 
 use crate::deals::{DealCreated, DealLogged, DealPatch, DealPatched, NewDeal, NewDealLog};
 use crate::desk::{TicketPatch, TicketPatched};
@@ -15,18 +10,14 @@ use crate::messaging::{
     Elapse, Greeted, MessageOutcome, NewEvent, NewGreeting, NewStoredAnswer, Notification,
     Notified, Resolution, SendSettlement, SendStart,
 };
+use crate::prelude::*;
 use crate::repairs::GoneValues;
-use leadhost_domain::delivery::{DeliveryBody, DeliveryStatus};
+use leadhost_domain::delivery::DeliveryBody;
 pub use leadhost_domain::delivery::{FieldDiff, ItemOutcome};
 use leadhost_domain::exchange::{HttpRequest, HttpResponse, InputProblem, Pairs};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DeliveryId, RepairId, WorkspaceId,
-};
 use leadhost_domain::lead::Action;
 use leadhost_domain::phone::Phone;
-use leadhost_domain::plugin::{Digest, RanWith};
 use leadhost_domain::repair::{RepairChange, RepairField};
-use leadhost_domain::time::Micros;
 
 /// One thing to commit. The writes of many requests share one transaction.
 #[derive(Clone, Debug)]
@@ -171,7 +162,6 @@ pub struct Acceptance {
     pub keys: Vec<i64>,
 }
 
-/// The result of converting a delivery.
 #[derive(Clone, Debug)]
 pub struct ConversionResult {
     /// `None`: derived from the items. Otherwise queued (not converted yet), failed,
@@ -182,7 +172,6 @@ pub struct ConversionResult {
     /// Why the delivery was refused, failed or quarantined.
     pub error: Option<String>,
     pub notes: Vec<String>,
-    /// Failures with this digest so far, including this one.
     pub attempts: u32,
     /// When it is due again, if it is queued or failed.
     pub next_attempt_at: Option<Micros>,
@@ -197,7 +186,6 @@ impl ConversionResult {
         self.status == Some(DeliveryStatus::Failed) && self.ran.is_none()
     }
 
-    /// Returns whether a lead is still to be fetched.
     pub fn has_fetch(&self) -> bool {
         self.items.iter().any(|item| item.result.is_fetch())
     }
@@ -205,7 +193,6 @@ impl ConversionResult {
 
 #[derive(Clone, Debug)]
 pub struct NewItem {
-    /// The item's place in the delivery, from 0.
     pub index: u32,
     pub result: ItemResult,
 }
@@ -228,7 +215,6 @@ impl ItemResult {
         Self::Ignored("the answer to the fetch contained no items".to_owned())
     }
 
-    /// Returns whether its lead is still to be fetched.
     pub fn is_fetch(&self) -> bool {
         matches!(self, Self::Fetch(_))
     }
@@ -252,7 +238,6 @@ pub struct NewLead {
     pub action: Action,
     pub external_id: Option<String>,
     pub name: Option<String>,
-    /// Best first.
     pub phones: Vec<Phone>,
     /// Best first, normalised.
     pub emails: Vec<String>,
@@ -308,7 +293,6 @@ pub struct Reconversion {
 /// host to claim it continues if this one is cut off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversionPart {
-    /// The number of items of all parts together.
     pub of: u32,
     /// The places of its first and its last item.
     pub places: (u32, u32),
@@ -319,12 +303,10 @@ pub struct ConversionPart {
 }
 
 impl ConversionPart {
-    /// Returns whether it contains the first item of the delivery.
     pub fn is_first(&self) -> bool {
         self.places.0 == 0
     }
 
-    /// Returns whether it contains the last item of the delivery.
     pub fn is_last(&self) -> bool {
         self.places.1 + 1 >= self.of
     }
@@ -345,7 +327,6 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns whether finished items are compared.
     pub fn is_replay(self) -> bool {
         !matches!(self, Self::Retry)
     }
@@ -422,8 +403,6 @@ pub struct FetchAnswer {
     pub delivery: DeliveryId,
     pub index: u32,
     pub lease: Lease,
-    /// The request, and the version and the state with which it was made. The version need
-    /// not be the one that made the pointer.
     pub request: HttpRequest,
     pub state: Vec<u8>,
     pub ran: RanWith,
@@ -436,7 +415,6 @@ pub struct FetchSettlement {
     pub index: u32,
     pub lease: Lease,
     pub ran: Option<RanWith>,
-    /// Added to the delivery's notes.
     pub notes: Vec<String>,
     pub outcome: FetchOutcome,
 }
@@ -461,7 +439,6 @@ pub enum FetchOutcome {
     },
 }
 
-/// The state of a delivery after a commit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeliveryOutcome {
     pub delivery: DeliveryId,
@@ -469,8 +446,6 @@ pub struct DeliveryOutcome {
     /// Why its last conversion failed. One that made leads before keeps them, and its status.
     pub error: Option<String>,
     pub items: Vec<ItemOutcome>,
-    /// The number of deliveries that this one evicted from a full quarantine.
     pub evicted: u32,
-    /// The greetings that the commit stored for its leads.
     pub greeted: Vec<Greeted>,
 }

@@ -2,15 +2,14 @@
 //! turns, so that a flood of writes from one connection does not keep another out of the
 //! next commit. A commit that several lines share is short.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::collections::VecDeque;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::{Notify, oneshot};
 
-use super::{StoreError, Write, WriteOutcome};
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
+use super::{Write, WriteOutcome};
+use crate::prelude::*;
 
 pub(super) struct QueuedWrite {
     pub write: Write,
@@ -65,7 +64,6 @@ impl WriteQueue {
         }
     }
 
-    /// Adds a write, unless its line has no room or no more writes are taken.
     pub fn push(&self, waiting: QueuedWrite) -> Result<(), PushError> {
         let whose = line_key(&waiting.write);
         let mut inner = self.inner();
@@ -81,23 +79,19 @@ impl WriteQueue {
         Ok(())
     }
 
-    /// Returns whether a write of this connection could be added now.
     pub fn has_room(&self, connection: &ConnectionId) -> bool {
         let whose = Some(connection.clone());
         self.inner().has_room(&whose)
     }
 
-    /// Returns whether no write waits.
     pub fn is_empty(&self) -> bool {
         self.inner().count == 0
     }
 
-    /// Waits until a write has been added since the last call.
     pub async fn wait_for_write(&self) {
         self.arrival.notified().await;
     }
 
-    /// Refuses further writes.
     pub fn close(&self) {
         self.inner().closed = true;
     }
@@ -237,8 +231,6 @@ fn size(write: &Write) -> usize {
 mod tests {
     use super::*;
     use crate::{Acceptance, ConversionResult, NewDelivery};
-    use leadhost_domain::id::{DeliveryId, WorkspaceId};
-    use leadhost_domain::time::Micros;
 
     /// The places of a line that shares a commit.
     const FEW: usize = 16;

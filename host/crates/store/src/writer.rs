@@ -8,16 +8,15 @@
 //! fails is split until the failing write is alone; the others commit. Answers are given after the
 //! commit, never before.
 
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex as StdMutex, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::write_queue::{CommittedWrite, PushError, QueuedWrite, WriteQueue};
-use super::{Batch, Store, StoreError, StoreErrorCause, Write, WriteOutcome};
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
+use super::{Batch, Store, StoreErrorCause, Write, WriteOutcome};
+use crate::prelude::*;
 use leadhost_trace::{self as trace, Span, SpanKind, StepFailure};
 
 /// Passes writes to the task that commits them. Cheap to clone.
@@ -53,7 +52,6 @@ impl Trouble {
     }
 }
 
-/// One transaction, as observed by a watch.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit {
     pub writes: usize,
@@ -167,7 +165,6 @@ impl Writer {
         self.shared.trouble.get()
     }
 
-    /// Notes that a write beside this writer succeeded: the store works again.
     pub fn is_well(&self) {
         self.shared.trouble.is(None);
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::register::{Counter, Family, Gauge, Histograms, labels, metrics, set};
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::time::Micros;
+use leadhost_domain::word::words;
 use leadhost_store::RollupStatus;
 
 labels! {
@@ -12,12 +13,13 @@ labels! {
     SetLabels { set: &'static str, outcome: &'static str }
 }
 
-/// How an analytics run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunEnd {
-    Ended,
-    /// Another host does the job now, this host stops or was cut off, or the store failed.
-    Cut,
+words! {
+    /// How an analytics run ended.
+    RunEnd: "the end of a run" {
+        Ended = "ended",
+        /// Another host does the job now, this host stops or was cut off, or the store failed.
+        Cut = "cut",
+    }
 }
 
 metrics! {
@@ -42,10 +44,7 @@ impl AnalyticsMetrics {
     /// Counts an analytics run of a metric set. The time of one that was cut short says nothing.
     pub fn run(&self, set: MetricSet, end: RunEnd, changes: u64, took: Duration) {
         let set = set.as_str();
-        let outcome = match end {
-            RunEnd::Ended => "ended",
-            RunEnd::Cut => "cut",
-        };
+        let outcome = end.as_str();
         self.runs.get_or_create(&SetLabels { set, outcome }).inc();
         match end {
             RunEnd::Ended => self

@@ -39,7 +39,6 @@ impl EgressMetrics {
         result
     }
 
-    /// Sets the use of outgoing connections.
     pub fn connections(&self, connections: ConnectionCounts) {
         for (state, count) in [
             ("opened", connections.opened),

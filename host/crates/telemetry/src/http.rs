@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::register::{Counter, Family, Gauge, Histograms, class, labels, metrics};
+use leadhost_domain::word::words;
 
 labels! {
     RequestLabels { route: &'static str, status: &'static str }
@@ -10,56 +11,31 @@ labels! {
     ReasonLabel { reason: &'static str }
 }
 
-/// Why a request is refused to protect the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shed {
-    /// Bodies in flight fill their room.
-    Bodies,
-    BodiesOfOneAddress,
-    BodiesToOneConnection,
-    /// Answers that clients have not read yet fill their room.
-    Answers,
-    ConnectionsOfOneAddress,
-    RateOfOneConnection,
-    RateOfOnePartner,
-    RateOfOneAdminKey,
-    Deadline,
-    /// The store cannot be reached.
-    Store,
-    /// This host was cut off from the fleet.
-    Fleet,
+words! {
+    /// Why a request is refused to protect the service.
+    Shed: "the reason" {
+        /// Bodies in flight fill their room.
+        Bodies = "bodies",
+        BodiesOfOneAddress = "bodies of one address",
+        BodiesToOneConnection = "bodies to one connection",
+        /// Answers that clients have not read yet fill their room.
+        Answers = "answers",
+        ConnectionsOfOneAddress = "connections of one address",
+        RateOfOneConnection = "rate of one connection",
+        RateOfOnePartner = "rate of one partner",
+        RateOfOneAdminKey = "rate of one admin key",
+        Deadline = "deadline",
+        /// The store cannot be reached.
+        Store = "store",
+        /// This host was cut off from the fleet.
+        Fleet = "fleet",
+    }
 }
 
 impl Shed {
-    const ALL: [Self; 11] = [
-        Self::Bodies,
-        Self::BodiesOfOneAddress,
-        Self::BodiesToOneConnection,
-        Self::Answers,
-        Self::ConnectionsOfOneAddress,
-        Self::RateOfOneConnection,
-        Self::RateOfOnePartner,
-        Self::RateOfOneAdminKey,
-        Self::Deadline,
-        Self::Store,
-        Self::Fleet,
-    ];
-
     fn label(self) -> ReasonLabel {
         ReasonLabel {
-            reason: match self {
-                Self::Bodies => "bodies",
-                Self::BodiesOfOneAddress => "bodies of one address",
-                Self::BodiesToOneConnection => "bodies to one connection",
-                Self::Answers => "answers",
-                Self::ConnectionsOfOneAddress => "connections of one address",
-                Self::RateOfOneConnection => "rate of one connection",
-                Self::RateOfOnePartner => "rate of one partner",
-                Self::RateOfOneAdminKey => "rate of one admin key",
-                Self::Deadline => "deadline",
-                Self::Store => "store",
-                Self::Fleet => "fleet",
-            },
+            reason: self.as_str(),
         }
     }
 }
@@ -96,12 +72,10 @@ impl HttpMetrics {
             .observe(took.as_secs_f64());
     }
 
-    /// Counts a client connection as open.
     pub fn connection_opened(&self) {
         self.connections.inc();
     }
 
-    /// Counts a client connection as closed.
     pub fn connection_closed(&self) {
         self.connections.dec();
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::register::{Counter, Family, Histogram, OutcomeLabel, count, metrics};
 use leadhost_domain::channel::{AttemptOutcome, Category};
+use leadhost_domain::word::words;
 
-/// The answer that a partner got to a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotificationOutcome {
     Accepted,
@@ -33,7 +33,6 @@ pub enum NotificationOutcome {
 }
 
 impl NotificationOutcome {
-    /// Returns the value of the label `outcome`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -54,13 +53,13 @@ impl NotificationOutcome {
     }
 }
 
-/// The outcome of a request for an instance's list of templates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TemplateListOutcome {
-    Done,
-    Failed,
-    /// The provider has no list.
-    Unlisted,
+words! {
+    TemplateListOutcome: "the outcome of a request for templates" {
+        Done = "listed",
+        Failed = "failed",
+        /// The provider has no list.
+        Unlisted = "unlisted",
+    }
 }
 
 metrics! {
@@ -89,7 +88,6 @@ impl MessagingMetrics {
         self.notification_host_seconds.observe(took.as_secs_f64());
     }
 
-    /// Counts an attempt to send.
     pub fn send(&self, outcome: AttemptOutcome) {
         count(&self.sends, outcome.as_str());
     }
@@ -101,11 +99,6 @@ impl MessagingMetrics {
 
     /// Counts a request to an instance's provider for its templates.
     pub fn templates(&self, outcome: TemplateListOutcome) {
-        let outcome = match outcome {
-            TemplateListOutcome::Done => "listed",
-            TemplateListOutcome::Failed => "failed",
-            TemplateListOutcome::Unlisted => "unlisted",
-        };
-        count(&self.template_lists, outcome);
+        count(&self.template_lists, outcome.as_str());
     }
 }

@@ -16,7 +16,6 @@ use super::traces::TraceMetrics;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
-/// All metrics of a host.
 #[derive(Debug)]
 pub struct Metrics {
     pub registry: Registry,

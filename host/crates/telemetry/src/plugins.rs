@@ -214,7 +214,6 @@ impl PluginMetrics {
         );
     }
 
-    /// Returns the label of a version.
     fn version(&self, plugin: &str, digest: &str) -> VersionLabel {
         let mut version = VersionLabel {
             plugin: plugin.to_owned(),
@@ -291,7 +290,6 @@ impl PluginMetrics {
         self.source_changes.get_or_create(&labels).inc();
     }
 
-    /// Counts a refused component.
     pub fn refused(&self) {
         self.refusals.inc();
     }

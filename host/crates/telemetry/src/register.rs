@@ -22,7 +22,6 @@ macro_rules! metrics {
         }
 
         impl $area {
-            /// Registers the metrics.
             pub fn new(register: &mut super::register::Register<'_>) -> Self {
                 Self {
                     $($metric: register.$method $arguments,)+
@@ -73,11 +72,9 @@ fn seconds() -> Histogram {
     Histogram::new(SECONDS)
 }
 
-/// The registry of a host while its metrics are registered.
 pub struct Register<'r>(&'r mut Registry);
 
 impl<'r> Register<'r> {
-    /// Returns a register that adds to the registry.
     pub fn new(registry: &'r mut Registry) -> Self {
         Self(registry)
     }

@@ -3,6 +3,7 @@
 use super::register::{Counter, Family, Gauge, OTHER, PluginLabel, labels, metrics};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::RolloutStage;
+use leadhost_domain::word::words;
 
 labels! {
     /// The comparisons of one candidate.
@@ -57,13 +58,14 @@ pub const DIFFERENCES: [&str; 40] = [
     "appearedEvents",
 ];
 
-/// How the results of both versions of a rollout compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ComparisonResult {
-    Same,
-    /// They differ, and the candidate's does no harm.
-    Different,
-    Harmful,
+words! {
+    /// How the results of both versions of a rollout compare.
+    ComparisonResult: "the result of a comparison" {
+        Same = "same",
+        /// They differ, and the candidate's does no harm.
+        Different = "different",
+        Harmful = "harmful",
+    }
 }
 
 metrics! {
@@ -93,11 +95,7 @@ impl RolloutMetrics {
         let labels = ComparisonLabels {
             plugin: plugin.to_owned(),
             digest: candidate.short().to_owned(),
-            result: match result {
-                ComparisonResult::Same => "same",
-                ComparisonResult::Different => "different",
-                ComparisonResult::Harmful => "harmful",
-            },
+            result: result.as_str(),
         };
         self.comparisons.get_or_create(&labels).inc();
         for (field, count) in fields {
@@ -126,7 +124,7 @@ impl RolloutMetrics {
                 stage: one.as_str(),
             };
             let gauge = self.stage.get_or_create(&labels);
-            gauge.set(i64::from(*one == stage));
+            gauge.set(i64::from(one == stage));
         }
     }
 

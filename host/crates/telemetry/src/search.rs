@@ -3,28 +3,17 @@
 use std::time::Duration;
 
 use super::register::{Counter, Family, Gauge, Histogram, OutcomeLabel, count, metrics, set};
+use leadhost_domain::word::words;
 
-/// The outcome of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Searched {
-    Found,
-    Nothing,
-    /// The index was not loaded in time.
-    Loading,
-    /// The index is above its bound.
-    TooLarge,
-    Failed,
-}
-
-impl Searched {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Found => "found",
-            Self::Nothing => "nothing",
-            Self::Loading => "loading",
-            Self::TooLarge => "too_large",
-            Self::Failed => "failed",
-        }
+words! {
+    Searched: "the outcome of a search" {
+        Found = "found",
+        Nothing = "nothing",
+        /// The index was not loaded in time.
+        Loading = "loading",
+        /// The index is above its bound.
+        TooLarge = "too_large",
+        Failed = "failed",
     }
 }
 

@@ -9,7 +9,6 @@ use leadhost_domain::id;
 /// The header that names the trace of a call.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// The id of a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TraceId(pub [u8; 16]);
 
@@ -18,7 +17,6 @@ pub struct TraceId(pub [u8; 16]);
 pub struct SpanId(pub [u8; 8]);
 
 impl TraceId {
-    /// Returns a new id.
     pub fn random() -> Self {
         Self(Uuid::new_v4().into_bytes())
     }
@@ -38,7 +36,6 @@ impl TraceId {
 }
 
 impl SpanId {
-    /// Returns a new id.
     pub fn random() -> Self {
         Self(id::random_bytes())
     }

@@ -15,7 +15,6 @@ thread_local! {
     static CURRENT: RefCell<Span> = const { RefCell::new(Span(None)) };
 }
 
-/// Returns the current span.
 pub fn current() -> Span {
     CURRENT.with_borrow(Span::clone)
 }
@@ -96,7 +95,6 @@ impl Drop for Former {
 }
 
 pin_project! {
-    /// A future with its span.
     pub struct Traced<F> {
         #[pin]
         future: F,

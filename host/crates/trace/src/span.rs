@@ -143,13 +143,6 @@ impl Span {
         }
     }
 
-    /// Adds an attribute whose value is only made if there is a trace.
-    pub fn set_with<V: Into<SpanValue>>(&self, key: &'static str, value: impl FnOnce() -> V) {
-        if self.is_on() {
-            self.set(key, value());
-        }
-    }
-
     /// Marks the step as failed, with the class of the error and not its text, which may quote people.
     /// The trace is exported then.
     pub fn fail(&self, class: impl Into<Cow<'static, str>>) {
@@ -196,7 +189,6 @@ impl Span {
         open.trace.name_once().then(|| open.trace.id())
     }
 
-    /// Returns the id of the trace.
     pub fn trace_id(&self) -> Option<TraceId> {
         self.0.as_ref().map(|open| open.trace.id())
     }

@@ -18,7 +18,6 @@ const SPANS_DROPPED: &str = "leadhost.trace.spans_dropped";
 /// The queue from the traces that end to their export.
 pub type TraceQueue = mpsc::Receiver<TraceQueueItem>;
 
-/// An item of the queue.
 #[derive(Debug)]
 pub enum TraceQueueItem {
     Trace(FinishedTrace),
@@ -80,12 +79,10 @@ impl Tracer {
         (Self(Some(Arc::new(state))), queued)
     }
 
-    /// Returns a tracer that begins no trace.
     pub fn off() -> Self {
         Self(None)
     }
 
-    /// Returns whether traces are made.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
@@ -215,7 +212,6 @@ impl EndedSpans {
 }
 
 impl OpenTrace {
-    /// Returns the id, and chooses one if there is none yet.
     pub fn id(&self) -> TraceId {
         *self.id.get_or_init(TraceId::random)
     }

@@ -7,7 +7,6 @@
 /// forty.
 pub const MAX_CHARACTERS: usize = 64;
 
-/// The digits of one number.
 #[derive(Debug, PartialEq, Eq)]
 pub struct WrittenNumber {
     pub digits: String,

@@ -106,7 +106,7 @@ pub async fn ids(call: &Call<'_>, caller: &WorkspaceCaller, entity: &str) -> Api
 }
 
 fn parse_entity(text: &str) -> ApiResult<Entity> {
-    Entity::from_text(text).ok_or_else(|| {
+    Entity::exported(text).ok_or_else(|| {
         let known = Entity::EXPORTED.map(Entity::as_str).join(", ");
         ApiError::NotFound(format!(
             "There is no such entity to export; use one of {known}."

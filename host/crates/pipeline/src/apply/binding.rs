@@ -3,17 +3,15 @@
 //! that the plugin would refuse, a missing secret, or an unused one is reported before the first
 //! lead or message.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
-
-use serde_json::Value;
 
 use super::address::allowed_host;
 use super::names::{REGION, TIME_ZONE, is_region, is_time_zone};
 use super::reader::{FileTable, kind};
+use crate::prelude::*;
 use leadhost_domain::connection::AllowedHost;
 use leadhost_domain::exchange::{SenderCheck, SignedPart, UrlScheme, ValueLocation};
-use leadhost_domain::plugin::{Description, PluginKind};
+use leadhost_domain::plugin::Description;
 use leadhost_domain::word::UnknownWord;
 
 #[derive(Clone, Debug)]

@@ -2,10 +2,6 @@
 //! change does not name stays: other secrets, the allow-list, sender checks, settings, a pause. The
 //! result is checked and stored as that of a workspace file is.
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
-
 use super::binding::{AvailablePlugin, Binding, DeclaredSecret, declares};
 use super::connection::DeclaredConnection;
 use super::declaration::Declaration;
@@ -15,15 +11,10 @@ use super::{
     configurations::{active_plugins, check_configurations, try_configurations},
     outcome::ApplyError,
 };
-use crate::state::Pipeline;
-use leadhost_domain::connection::{Connection, ConnectionKind};
-use leadhost_domain::exchange::InputProblem;
-use leadhost_domain::plugin::PluginKind;
+use crate::prelude::*;
 use leadhost_domain::text;
 use leadhost_domain::workspace::Workspace;
 use leadhost_egress::seal::Secrets;
-use leadhost_plugin::CallBudget;
-use leadhost_store::StoreError;
 
 /// The requested changes. They are not shown in logs: they have secrets.
 pub struct ConnectionChange {

@@ -1,12 +1,7 @@
 //! The connections that are not as a plan declares them: the fields that differ and the secrets
 //! that the plan leaves out, by name and without any value.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use leadhost_domain::connection::{Connection, ConnectionKind};
+use crate::prelude::*;
 use leadhost_domain::workspace::PartKind;
 use leadhost_egress::seal::Sealer;
 use leadhost_store::{Applied, Plan, PlannedConnection};
@@ -22,7 +17,6 @@ pub struct ChangedConnection {
     pub version: i64,
     /// The version after. `None` in a dry run.
     pub new_version: Option<i64>,
-    /// The values that differ, without those of secrets.
     pub values: Vec<ChangedValue>,
 }
 

@@ -1,18 +1,13 @@
 //! The configurations of a file: which plugins they are for, and whether these take them.
 
-use std::collections::BTreeMap;
-
 use super::binding::{AvailablePlugin, AvailablePlugins, Binding};
 use super::connection::DeclaredConnection;
 use super::declaration::{Checked, Declaration};
 use super::reader::Unchecked;
-use serde_json::Value;
 
 use super::outcome::ApplyError;
-use crate::state::Pipeline;
-use leadhost_domain::connection::{Connection, ConnectionKind};
-use leadhost_domain::exchange::{InputProblem, Pairs, SenderCheck, SenderChecks};
-use leadhost_plugin::CallBudget;
+use crate::prelude::*;
+use leadhost_domain::exchange::{SenderCheck, SenderChecks};
 
 pub fn active_plugins(pipeline: &Pipeline) -> AvailablePlugins {
     pipeline

@@ -3,9 +3,7 @@
 //! that may read its user's files and environment, has resolved the `env:` and `file:`
 //! references.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::binding::AvailablePlugins;
 use super::connection::{DeclaredConnection, read_sources};
@@ -15,8 +13,8 @@ use super::names::{
     LANGUAGE, REGION, TIME_ZONE, Unique, is_language, is_region, is_slug, is_time_zone, known,
 };
 use super::reader::{FileTable, Problems, Unchecked, kind};
+use crate::prelude::*;
 use leadhost_domain::connection::ConnectionSettings;
-use leadhost_domain::exchange::InputProblem;
 use leadhost_domain::key::KeyKind;
 use leadhost_domain::workspace::Agent;
 use leadhost_domain::{contact, text, zone};

@@ -2,14 +2,12 @@
 //! connection of the instance's name, through which its messages are sent and received.
 //! Without an adapter, it is only a name, a number and a kind.
 
-use std::time::Duration;
-
 use super::binding::{self, AvailablePlugins, Binding};
 use super::connection::DeclaredConnection;
 use super::names::{LANGUAGE, NUMBER, Unique, is_language, is_number, is_slug};
 use super::reader::FileTable;
-use leadhost_domain::connection::{ConnectionKind, ConnectionSettings};
-use leadhost_domain::plugin::PluginKind;
+use crate::prelude::*;
+use leadhost_domain::connection::ConnectionSettings;
 use leadhost_domain::workspace::AgentKind;
 use leadhost_store::PlannedAgent;
 

@@ -1,12 +1,10 @@
 //! Creates keys: the caller gets the text, the store gets its digest.
 
+use crate::prelude::*;
 use leadhost_domain::audit::{INBOX, SERVICE};
-use leadhost_domain::id::{KeyId, PartnerId, WorkspaceId};
 use leadhost_domain::key::{FIRST_KEY, KeyKind, KeyRecord, PlainKey, Role};
-use leadhost_domain::limits;
 use leadhost_domain::text::{is_seen, storable};
-use leadhost_domain::time::Micros;
-use leadhost_store::{Applied, Store, StoreError};
+use leadhost_store::{Applied, Store};
 
 use super::declaration::DeclaredKey;
 use super::outcome::MadeKey;
@@ -14,11 +12,8 @@ use super::outcome::MadeKey;
 #[derive(Clone, Debug)]
 pub struct KeyRequest {
     pub kind: KeyKind,
-    /// `None` for admin keys only.
     pub workspace: Option<WorkspaceId>,
-    /// Set for partner keys and access tokens.
     pub partner: Option<PartnerId>,
-    /// Set for admin keys only.
     pub role: Option<Role>,
     pub label: String,
     pub expires_at: Option<Micros>,

@@ -2,8 +2,7 @@
 //! can still send leads to them, and instances still send and receive messages.
 
 use super::declaration::Declaration;
-use leadhost_domain::connection::{Connection, ConnectionKind};
-use leadhost_domain::exchange::InputProblem;
+use crate::prelude::*;
 
 /// Returns a warning for each connection in `before` that the declaration leaves out. A retired source
 /// and a paused channel give none, because that is what the warning advises.

@@ -3,14 +3,11 @@
 //! nothing is removed. The settings of an agent's channel stay in the file: an agent keeps
 //! the channel that it has.
 
-use serde_json::{Value, json};
-
 use super::declaration::read_owners;
 use super::instance::read_agents;
 use super::reader::{FileTable, Problems};
 use super::{outcome::ApplyError, plan::carry_out};
-use crate::state::Pipeline;
-use leadhost_domain::connection::{Connection, ConnectionKind};
+use crate::prelude::*;
 use leadhost_domain::text;
 use leadhost_domain::workspace::{Agent, Workspace};
 use leadhost_store::{AppliedChange, Plan, PlannedAgent};

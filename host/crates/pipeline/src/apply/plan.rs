@@ -3,20 +3,17 @@
 //! same file again creates no new version. The fingerprint is keyed, because it covers
 //! secrets. A new sealing key changes it, so that the next apply seals everything again.
 
-use std::collections::BTreeMap;
-
-use leadhost_domain::connection::{Connection, ConnectionKind, ConnectionSettings};
+use crate::prelude::*;
+use leadhost_domain::connection::ConnectionSettings;
 use leadhost_domain::id::base62;
-use leadhost_domain::time::Micros;
 use leadhost_egress::seal::{Sealer, Secrets};
-use leadhost_store::{Announcement, Applied, Plan, PlannedConnection, StoreError};
+use leadhost_store::{Announcement, Applied, Plan, PlannedConnection};
 
 use super::binding::DeclaredSecret;
 use super::connection::DeclaredConnection;
 use super::declaration::Declaration;
 use super::outcome::ApplyError;
 use crate::fleet;
-use crate::state::Pipeline;
 
 /// Random characters of a generated secret: 190 bits.
 const GENERATED_CHARACTERS: usize = 32;

@@ -3,12 +3,10 @@
 //! continues with a placeholder. The caller checks the problems before it uses a value.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 
-use leadhost_domain::exchange::InputProblem;
+use crate::prelude::*;
 use leadhost_domain::time;
 
 #[derive(Default)]

@@ -1,20 +1,13 @@
 //! From a file to its problems or its plan.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 use super::binding::{AvailablePlugin, AvailablePlugins, DeclaredSecret};
 use super::changed::{ChangedConnection, ChangedValue, changed_connections};
 use super::declaration::{self, Declaration};
 use super::outcome::ApplyError;
 use super::plan::plan;
-use leadhost_domain::connection::{Connection, ConnectionKind, ConnectionSettings};
-use leadhost_domain::exchange::InputProblem;
-use leadhost_domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
-use leadhost_domain::plugin::{Description, PluginKind, SecretDeclaration};
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
+use leadhost_domain::connection::ConnectionSettings;
+use leadhost_domain::plugin::{Description, SecretDeclaration};
 use leadhost_domain::workspace::{Agent, AgentKind, PartKind};
 use leadhost_egress::seal::Sealer;
 use leadhost_input::{Issue, Schema};

@@ -1,17 +1,13 @@
 //! The indexes in memory, and their bound.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 use leadhost_search::Index;
-use leadhost_store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
@@ -26,7 +22,6 @@ pub enum SearchError {
 }
 
 impl SearchError {
-    /// Returns the error again, for another waiting search.
     pub(super) fn again(&self) -> Self {
         match self {
             Self::Store(error) => Self::Store(error.again()),
@@ -133,7 +128,6 @@ impl Shelf {
         kept.as_ref().map(|kept| Arc::clone(&kept.index))
     }
 
-    /// Returns the index if the feed was read within the last second.
     pub(super) fn fresh(&self, now: Micros, turn: u64) -> Option<Arc<Index>> {
         let mut kept = hold(&self.cached);
         let kept = kept.as_mut()?;

@@ -11,18 +11,12 @@
 
 pub(super) mod index_cache;
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use tokio::sync::OwnedMutexGuard;
 
 pub use index_cache::SearchError;
 
 use self::index_cache::{CachedIndex, IndexReader, Shelf, hold};
-use crate::state::Pipeline;
-use leadhost_domain::id::{ProductId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 use leadhost_search::{Index, IndexBuilder, SearchResults, Term};
 use leadhost_store::ProductChange;
 use leadhost_telemetry::Searched;

@@ -1,7 +1,5 @@
 //! The activation of a stored version, and what it needs to be accepted.
 
-use std::sync::Arc;
-
 use super::concern::AcceptedWords;
 use super::error::{DeployCommand, DeployError};
 use super::outcome::Activated;
@@ -9,9 +7,7 @@ use super::review::{Agreed, TriedStored, reviewed};
 use super::rollout;
 use super::rollout::step::OVERTAKEN;
 use super::swap::swap;
-use crate::state::Pipeline;
-use leadhost_plugin::Loaded;
-use leadhost_store::Activation;
+use crate::prelude::*;
 
 /// The second half of an activation of a stored version, which must run to its end.
 pub async fn activate(

@@ -1,12 +1,9 @@
 //! A concern about a version, and the words by which operators accept it.
 
-use std::collections::BTreeSet;
-
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::accept::AcceptWord;
 pub use leadhost_domain::accept::Concern;
 use leadhost_domain::publisher::Publisher;
-use leadhost_store::StoreError;
 
 /// The origin of a component that `leadhost plugin activate FILE` sends.
 pub const UPLOAD: &str = "upload";

@@ -1,20 +1,15 @@
 //! The concerns about an activation that no operator has accepted yet, and the words that accept
 //! them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
 use super::concern::{Concern, UPLOAD, with_label};
 use super::error::DeployError;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::versions::{activation, loaded, serving};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::exchange::SenderChecks;
-use leadhost_domain::plugin::{Digest, PluginKind, ReplySlot};
+use leadhost_domain::plugin::ReplySlot;
 use leadhost_domain::publisher::Publisher;
-use leadhost_plugin::{CallBudget, LoadError, Loaded, PreparedVersion, TRIAL_LANE};
-use leadhost_store::StoreError;
+use leadhost_plugin::{LoadError, TRIAL_LANE};
 
 /// Returns the concerns about activating this version. `origin` is the file or upload that it has
 /// just come from.

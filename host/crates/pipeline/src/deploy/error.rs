@@ -7,11 +7,9 @@ use super::super::versions::VersionError;
 use super::concern::{self, Concern};
 use super::outcome::Verified;
 use super::rollout::error::RolloutError;
-use leadhost_domain::plugin::Digest;
+use crate::prelude::*;
 use leadhost_domain::publisher::PublicKey;
-use leadhost_domain::time::Micros;
 use leadhost_plugin::LoadError;
-use leadhost_store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DeployError {

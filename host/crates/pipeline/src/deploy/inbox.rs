@@ -2,23 +2,18 @@
 //! shown as long as the file has these bytes; they stay refused.
 
 use std::path::Path;
-use std::sync::Arc;
-
-use serde_json::{Value, json};
 
 use super::rolled_back::is_discarded;
 use super::{AcceptedWords, concerns, error::DeployError, outcome::Deployed, upload::upload};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::versions::activation;
-use leadhost_config::shutdown::Shutdown;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::audit::{Act, ActOutcome, AuditActor, AuditRow, INBOX, OperatorAct};
 use leadhost_domain::audit_text;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::text::quoted;
 use leadhost_plugin::LoadError;
 use leadhost_plugin::inbox::{self, Inbox, InboxEvent};
-use leadhost_store::{PluginRefusal, StoreError};
+use leadhost_store::PluginRefusal;
 
 pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let folder = std::path::PathBuf::from(&pipeline.config.plugins.inbox);

@@ -1,22 +1,17 @@
 //! Where a component came from, and the result of its deployment.
 
-use std::sync::Arc;
-
 use super::concern::Concern;
+use crate::prelude::*;
 use crate::verify::VerifyReport;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::host_names::Behind;
-use leadhost_domain::id::KeyId;
-use leadhost_domain::plugin::{Description, Digest, PluginKind};
+use leadhost_domain::plugin::Description;
 use leadhost_domain::publisher::Publisher;
-use leadhost_plugin::Loaded;
-use leadhost_store::{Activation, PluginRecord};
 
 #[derive(Clone, Debug)]
 pub struct ComponentOrigin {
     /// `upload`, the address in a registry with its digest, or the file name.
     pub name: String,
-    /// The publisher, unless the component is signed.
     pub publisher: Publisher,
 }
 
@@ -79,7 +74,6 @@ pub struct Deployed {
 pub struct Verified {
     pub candidate: Arc<Loaded>,
     pub golden: u32,
-    /// The active version, as the store has it.
     pub active: Option<Digest>,
     pub against: Option<Arc<Loaded>>,
     pub report: VerifyReport,

@@ -2,10 +2,9 @@
 
 use super::concern::UPLOAD;
 use super::error::DeployError;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::versions::serving;
-use leadhost_domain::plugin::Digest;
-use leadhost_store::{DeliveryFilter, PluginRecord, PluginRemoval, PluginUse, StoreError};
+use leadhost_store::{DeliveryFilter, PluginRemoval, PluginUse};
 
 /// Removes a stored version, and its machine code on this host.
 pub async fn remove(pipeline: &Pipeline, version: &PluginRecord) -> Result<(), DeployError> {

@@ -1,7 +1,5 @@
 //! The review of a version before its activation or its rollout: every concern is accepted, or it is refused.
 
-use std::sync::Arc;
-
 use tokio::sync::MutexGuard;
 
 use super::super::fleet::FleetError;
@@ -11,12 +9,10 @@ use super::error::{DeployCommand, DeployError};
 use super::outcome::Verified;
 use super::stored::{rollout_of, stored_version};
 use super::{concerns, trust, verify};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::plugin::{Description, Digest};
+use leadhost_domain::plugin::Description;
 use leadhost_domain::publisher::Publisher;
-use leadhost_domain::rollout::{Rollout, RolloutStage};
-use leadhost_plugin::PreparedVersion;
 
 pub struct TriedStored {
     pub prepared: PreparedVersion,

@@ -1,7 +1,5 @@
 //! The rollback to the version that was active before.
 
-use std::sync::Arc;
-
 use super::super::fleet::FleetError;
 use super::super::versions::activation;
 use super::activate::close_overtaken;
@@ -12,8 +10,7 @@ use super::review::no_canary;
 use super::stored::stored_version;
 use super::swap::swap;
 use super::{concerns, rolled_back, trust};
-use crate::state::Pipeline;
-use leadhost_plugin::PreparedVersion;
+use crate::prelude::*;
 
 /// Activates the version that was active before. The version was accepted before, so only two
 /// concerns are raised: a change of kind, and, unless `may_widen`, permissions that the active

@@ -2,18 +2,14 @@
 //! rollback would bring a wrong version back. The audit has every rollback, by operators and by guards.
 //! No advice names such a version, nor one whose deliveries a repair has converted again.
 
-use std::collections::{HashMap, HashSet};
-
 use super::concern::{AcceptedWords, Concern};
 use super::concerns;
 use super::error::{DeployCommand, DeployError};
 use crate::fleet::FleetError;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::audit::{ActOutcome, AuditRow, OperatorAct};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_store::{Activation, AuditFilter, PluginRecord, StoreError};
+use leadhost_store::AuditFilter;
 
 /// Refuses a rollback beside an earlier one that has not ended, and one to a version that was rolled back
 /// unless that is accepted. `begun`: the row of the audit with which this rollback began.

@@ -1,16 +1,10 @@
 //! Versions and rollouts as the store has them.
 
-use std::sync::Arc;
-
 use super::super::versions::loaded;
 use super::error::DeployError;
 use super::outcome::ComponentOrigin;
-use crate::state::Pipeline;
-use leadhost_domain::plugin::Digest;
+use crate::prelude::*;
 use leadhost_domain::publisher::Publisher;
-use leadhost_domain::rollout::Rollout;
-use leadhost_plugin::Loaded;
-use leadhost_store::{PluginRecord, StoreError};
 
 /// Returns the publisher of a component: its signer; otherwise the origin that first
 /// brought these bytes. So a file of the inbox still belongs to the inbox if an operator

@@ -1,7 +1,5 @@
 //! The swap of the active version: in the store, then on all hosts.
 
-use std::sync::Arc;
-
 use super::super::fleet::{self, FleetError};
 use super::super::redrive;
 use super::super::versions::serving;
@@ -10,11 +8,7 @@ use super::outcome::Activated;
 use super::rollout::error::RolloutError;
 use super::rollout::step::{RolloutStep, act_of, announced};
 use super::stored::{rollout_of, stored_version};
-use crate::state::Pipeline;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::rollout::Rollout;
-use leadhost_plugin::Loaded;
-use leadhost_store::Activation;
+use crate::prelude::*;
 
 /// Activates a version of a rollout in place of the other one, and takes the rollout to its next stage, both
 /// or neither: `next`, of the generation that was read. Both versions were accepted when it began.

@@ -2,9 +2,8 @@
 //! if one of them has signed it. Versions that served before continue to serve, with a warning.
 
 use super::error::DeployError;
-use crate::state::Pipeline;
-use leadhost_domain::plugin::Digest;
-use leadhost_plugin::{LoadError, Loaded, signature};
+use crate::prelude::*;
+use leadhost_plugin::{LoadError, signature};
 
 /// Returns a component that has arrived, if it may serve. This comes before anything of it is compiled
 /// or run. A broken signature is left for its trial, which refuses it.

@@ -1,7 +1,5 @@
 //! The upload of a component: its trial, and its storage with or without its activation.
 
-use std::sync::Arc;
-
 use super::activate::switch;
 use super::concern::AcceptedWords;
 use super::error::{DeployCommand, DeployError};
@@ -9,10 +7,8 @@ use super::outcome::{CheckReport, ComponentOrigin, Deployed, Verified};
 use super::review::agree;
 use super::stored::publisher_of;
 use super::{concerns, trust, verify};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::publisher::Publisher;
-use leadhost_plugin::{Loaded, PreparedVersion};
-use leadhost_store::PluginRecord;
 
 pub async fn check(
     pipeline: &Arc<Pipeline>,

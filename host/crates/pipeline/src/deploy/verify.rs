@@ -1,9 +1,6 @@
 //! The verification of a version on stored deliveries: for an operator, before each activation,
 //! and afterwards on the deliveries that it converted. It changes nothing.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use super::outcome::Verified;
 use super::{
     concerns,
@@ -12,13 +9,11 @@ use super::{
     rolled_back,
     stored::{publisher_of, stored_version},
 };
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::verify::{self, Choice, Part, VerifyReport};
 use crate::versions::{VersionError, activation, loaded, serving};
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::publisher::Publisher;
-use leadhost_plugin::{LoadError, Loaded, PreparedVersion};
-use leadhost_store::PluginRecord;
+use leadhost_plugin::LoadError;
 
 pub async fn component(
     pipeline: &Arc<Pipeline>,

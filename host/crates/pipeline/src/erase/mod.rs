@@ -12,15 +12,12 @@
 mod search;
 
 use self::search::PersonSearch;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{DeliveryId, ErasureId, KeyId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use leadhost_domain::id::ErasureId;
 use leadhost_store::{
     EraseStep, Erased, Erasure, Extent, LeftDelivery, NewErasure, Person, RemainingData,
-    StandingDelivery, StoreError,
+    StandingDelivery,
 };
 
 #[derive(Clone, Copy, Debug)]

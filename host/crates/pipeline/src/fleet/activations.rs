@@ -1,18 +1,11 @@
 //! Keeps this host in step with the fleet's active versions, and prepares proposed
 //! versions. Versions compile in the background, so that heartbeats continue.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use super::state::VersionLoad;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::versions;
-use leadhost_config::shutdown::Shutdown;
 use leadhost_domain::clock::{self, Clock as _, SystemClock};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_store::{Activation, Announcement, Preparation, Proposal, StoreError};
+use leadhost_store::{Announcement, Preparation, Proposal};
 
 /// The wait before a version that is active elsewhere and failed to load here is loaded
 /// again.

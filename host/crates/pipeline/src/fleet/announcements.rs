@@ -1,12 +1,9 @@
 //! Announcements: an operator's change on one host takes effect on the others at once. If
 //! an announcement is lost, caches expire and the next poll finds the rest.
 
-use std::sync::Arc;
-
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
+use crate::prelude::*;
 use leadhost_store::Announcement;
 
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {

@@ -1,11 +1,8 @@
 //! Periodic jobs, each run by one host at a time. The host that holds a job renews its
 //! lease; another host takes the job over when the lease expires.
 
-use std::time::Duration;
-
-use crate::state::Pipeline;
-use leadhost_domain::limits;
-use leadhost_store::{Fence, StoreError};
+use crate::prelude::*;
+use leadhost_store::Fence;
 
 pub struct FleetJob {
     name: &'static str,
@@ -43,7 +40,6 @@ impl FleetJob {
         }
     }
 
-    /// Returns the time between renewals of the lease.
     pub fn period() -> Duration {
         limits::JOB_LEASE / 3
     }

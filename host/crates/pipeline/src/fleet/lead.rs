@@ -2,19 +2,13 @@
 //! one row, and then followed by all hosts. While a proposal is open, no other host can
 //! switch the same plugin.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::versions::serving;
 use leadhost_domain::audit::Act;
 use leadhost_domain::host_names::{self, Behind};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::rollout::Rollout;
-use leadhost_plugin::Loaded;
-use leadhost_store::{Activation, Announcement, Proposal, SeenHost, StoreError};
+use leadhost_store::{Announcement, Proposal, SeenHost};
 
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {

@@ -12,9 +12,9 @@ mod jobs;
 mod lead;
 pub(super) mod state;
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::prelude::*;
 use tokio::task::JoinHandle;
 
 pub use activations::join;
@@ -22,9 +22,6 @@ pub use announcements::announce;
 pub use jobs::FleetJob;
 pub use lead::{FleetError, hosts_that_serve};
 pub(super) use lead::{converged, flip, flip_in_rollout};
-
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
 
 pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
     if !pipeline.store.is_shared() || pipeline.fleet.started.swap(true, Ordering::Relaxed) {

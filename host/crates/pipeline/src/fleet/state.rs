@@ -2,22 +2,16 @@
 
 mod clocks;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
 use self::clocks::ClockComparison;
-use leadhost_config as config;
+use crate::prelude::*;
 use leadhost_domain::clock;
-use leadhost_domain::id::HostId;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
 use leadhost_plugin::{NotInstalled, Plugins};
-use leadhost_store::{Activation, Beat, HostReport, Preparation, Serves};
+use leadhost_store::{Beat, HostReport, Preparation, Serves};
 
 pub struct FleetMembership {
     pub(super) host: HostId,
@@ -30,7 +24,6 @@ pub struct FleetMembership {
     /// Another host reported something.
     pub(super) said: Notify,
     pub(super) started: AtomicBool,
-    /// The clock of this machine beside that of the database.
     pub(super) clocks: ClockComparison,
 }
 

@@ -14,14 +14,9 @@ mod row;
 pub use reader::{ImportFormat, ImportReader};
 pub use row::{ImportFileError, ImportRow};
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
-
 use crate::fleet::FleetJob;
-use crate::state::Pipeline;
-use leadhost_domain::id::{HostId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_store::{ImportId, PlannedProduct, StoreError};
+use crate::prelude::*;
+use leadhost_store::{ImportId, PlannedProduct};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {
@@ -37,12 +32,10 @@ pub struct ImportOutcome {
     pub changed: u64,
     pub kept: u64,
     pub removed: u64,
-    /// All lines that were refused.
     pub refused: u64,
     pub problems: Vec<ImportProblem>,
     /// Some of the columns that no product has.
     pub ignored: Vec<String>,
-    /// Products that were not named were removed.
     pub replaced: bool,
     /// Why they were not removed although that was requested.
     pub note: Option<&'static str>,

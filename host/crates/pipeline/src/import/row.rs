@@ -3,7 +3,6 @@
 use leadhost_domain::limits;
 use leadhost_store::PlannedProduct;
 
-/// A line, counted from the first, with its product or why it is refused.
 #[derive(Debug)]
 pub struct ImportRow {
     pub line: u64,

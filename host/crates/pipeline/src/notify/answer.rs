@@ -7,7 +7,6 @@ use leadhost_domain::id::{ConversationId, MessageId};
 use leadhost_domain::message::MessageState;
 use leadhost_telemetry::NotificationOutcome;
 
-/// The outcome of a notification for its partner. `http` words it.
 pub enum NotificationResult {
     /// The message was sent, is being sent, waits, or has an unknown outcome.
     Taken {

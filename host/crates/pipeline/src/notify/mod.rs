@@ -11,25 +11,22 @@ mod answer;
 
 pub use answer::NotificationResult;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use self::answer::answer_of;
-use super::connections::{Live, accepting};
+use super::connections::accepting;
 use super::lease::LeaseDeadline;
 use super::send::{self, outgoing::Outgoing};
 use super::templates::{self, Composed, Misfit, TemplateError, requested::TemplateUse};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::contact;
-use leadhost_domain::id::{ConversationId, MessageId, PartnerId};
 use leadhost_domain::message::MessageState;
 use leadhost_domain::phone::Phone;
 use leadhost_store::{
     Channel, IdempotencyClaim, Lease, NewMessage, NewStoredAnswer, Notification,
-    NotificationDetails, Notified, StoreError, StoredAnswer, Write, WriteOutcome,
+    NotificationDetails, Notified, StoredAnswer,
 };
 use leadhost_telemetry as telemetry;
 use leadhost_trace as trace;
@@ -245,7 +242,6 @@ impl Stored {
     }
 }
 
-/// A message to send while the partner waits.
 struct InlineSend {
     outgoing: Outgoing,
     template: String,
@@ -335,7 +331,6 @@ async fn send_and_settle(
     word(&answer)
 }
 
-/// Returns the answer to a repeated request, or `None` for a first one.
 fn again(pipeline: &Pipeline, found: Notified, word: Wording) -> Option<NotifyOutcome> {
     let (answer, outcome) = match found {
         Notified::Stored { .. } => return None,

@@ -1,16 +1,12 @@
 //! Works on the open repair until shutdown, on one host at a time. A host that stops, or loses the
 //! job, leaves the repair to the next one.
 
-use std::sync::Arc;
-
 use super::pass::RepairPass;
 use super::{replaying, undoing};
 use crate::fleet::FleetJob;
+use crate::prelude::*;
 use crate::rounds::Rounds;
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
 use leadhost_domain::repair::RepairState;
-use leadhost_store::StoreError;
 
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = FleetJob::new("repairs");

@@ -2,11 +2,9 @@
 //! behind. The moves are read from the receipt, which has them since their commit: so none is
 //! forgotten if the store fails, or the host stops, between a move and its merge.
 
-use std::time::Instant;
-
 use super::pass::RepairPass;
-use leadhost_domain::limits;
-use leadhost_store::{ContactMerge, RepairMove, RepairPlace, StoreError};
+use crate::prelude::*;
+use leadhost_store::{ContactMerge, RepairMove, RepairPlace};
 
 /// Merges the contacts of the moves that this host has not dealt with yet. Returns whether its work on
 /// the repair goes on.

@@ -1,15 +1,11 @@
 //! The operations on a repair: begin, cancel and undo.
 
-use std::sync::Arc;
-
 use super::pass::log_end;
 use super::{parting, replaying};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::versions::serving;
-use leadhost_domain::id::RepairId;
-use leadhost_domain::plugin::{Digest, PluginKind};
 use leadhost_domain::repair::{Repair, RepairCounts, RepairPlan, RepairState};
-use leadhost_store::{DeliveryFilter, PluginRecord, RepairChanged, StoreError};
+use leadhost_store::{DeliveryFilter, RepairChanged};
 
 /// Attempts of a change, if a host takes the repair at the same moment.
 const ATTEMPTS: u32 = 5;
@@ -58,7 +54,6 @@ pub enum RepairError {
 #[derive(Clone, Debug)]
 pub struct RepairOrder {
     pub plan: RepairPlan,
-    /// The label of the operator's key.
     pub started_by: String,
 }
 

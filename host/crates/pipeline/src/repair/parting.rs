@@ -2,16 +2,11 @@
 //! a wrong key that is not corrected yet could lead to a wrong contact. The contacts are read from the
 //! receipt, so a host that takes the repair over begins again, and finds what is left.
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use super::merging;
 use super::pass::RepairPass;
-use crate::state::Pipeline;
-use leadhost_domain::id::RepairId;
-use leadhost_domain::plugin::Digest;
+use crate::prelude::*;
 use leadhost_domain::repair::{RepairCounts, RepairState};
-use leadhost_store::{CorrectedContact, RepairWrite, StoreError, Write, WriteOutcome};
+use leadhost_store::{CorrectedContact, RepairWrite};
 
 const NAMED: usize = 10;
 

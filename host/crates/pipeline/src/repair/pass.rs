@@ -1,18 +1,11 @@
 //! The work of one host on the open repair, which the replay and the undo share: the lease on the job,
 //! the pauses for live traffic, and the end.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use serde_json::{Value, json};
-
 use crate::fleet::FleetJob;
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
+use crate::prelude::*;
 use leadhost_domain::audit::{Act, AuditActor, OperatorAct, SERVICE};
-use leadhost_domain::limits;
 use leadhost_domain::repair::{Repair, RepairOutcome, RepairReceipt, RepairState, RepairUndone};
-use leadhost_store::{RepairChanged, StoreError};
+use leadhost_store::RepairChanged;
 
 /// The longest pause after a piece of work.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);

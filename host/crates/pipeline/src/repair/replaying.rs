@@ -1,18 +1,15 @@
 //! Replays the deliveries of a repair, oldest first. Every second, and after some deliveries, the
 //! place and the counts are stored.
 
-use std::time::{Duration, Instant};
-
 use super::parting;
 use super::pass::RepairPass;
+use crate::prelude::*;
 use crate::replay::{self, InRepair, ReplayError};
 use crate::versions::serving;
 use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{ContactId, DeliveryId};
-use leadhost_domain::limits;
 use leadhost_domain::repair::{Repair, RepairOutcome, RepairPlan, RepairState};
 use leadhost_domain::text::counted;
-use leadhost_store::{DeliveryFilter, DeliveryOutcome, RepairWrite, StoreError};
+use leadhost_store::{DeliveryFilter, DeliveryOutcome, RepairWrite};
 
 /// Between two records of the progress, and the deliveries between them.
 const RECORD: Duration = Duration::from_secs(1);

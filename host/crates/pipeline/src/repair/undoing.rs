@@ -2,13 +2,10 @@
 //! changes, so an undo that was cut off continues with the others. A change with which the store
 //! itself fails is left, so that it blocks neither the others nor the end of the undo.
 
-use std::time::{Duration, Instant};
-
 use super::pass::RepairPass;
-use leadhost_domain::id::{ContactId, WorkspaceId};
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_domain::repair::{RepairChange, RepairState, SPLIT};
-use leadhost_store::{ConvertedBy, RepairUndo, StoreError, Write, WriteOutcome};
+use leadhost_store::{ConvertedBy, RepairUndo};
 
 /// Attempts for a change with which the store fails, and the time between them.
 const ATTEMPTS: u32 = 3;

@@ -2,20 +2,15 @@
 //! of the stable version and fails those of the candidate would be refused by the candidate. The
 //! checks of the active version decide, and the others are run after it, beside the sender.
 
-use std::sync::Arc;
-
 use super::observed::observe;
 use super::state::LiveRollout;
 use crate::check::CheckError;
-use crate::connections::Live;
 use crate::failure::ConvertError;
+use crate::prelude::*;
 use crate::proof::{self, Unmasked};
-use crate::state::Pipeline;
 use crate::verify::Part;
 use crate::verify::outcome::{Reason, VersionOutcome};
 use leadhost_domain::difference::Subject;
-use leadhost_domain::id::DeliveryId;
-use leadhost_plugin::{CallBudget, Loaded};
 
 /// Compares the result of the active version's checks of a delivery with that of the other version
 /// of the rollout, if their checks differ. Nothing waits for it.

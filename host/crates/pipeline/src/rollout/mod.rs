@@ -13,32 +13,23 @@ pub(super) mod state;
 
 pub mod observed;
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use sha2::{Digest as _, Sha256};
 
 pub use self::state::{LiveRollout, Observations, SLOWER, TIMES_SLOWER};
 
 use self::observed::{CONTROL, Winner, record};
 use self::state::Turn;
-use super::connections::Live;
 use super::convert::{self, Converted};
 use super::failure::ConvertError;
 use super::offload;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::verify::Part;
 use crate::verify::compare::{ComparedOutcomes, ComparedSubject};
 use crate::verify::cost::{Cost, OfBoth};
 use crate::verify::outcome::{ItemFields, Reason, VersionOutcome};
 use leadhost_domain::difference::{ItemKind, Subject};
 use leadhost_domain::hex;
-use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::limits;
 use leadhost_domain::plugin::FetchFailure;
-use leadhost_domain::rollout::RolloutStage;
-use leadhost_plugin::{CallBudget, CallError, Loaded};
-use leadhost_store::{ItemResult, NewDelivery};
 
 pub struct Chosen {
     pub plugin: Arc<Loaded>,

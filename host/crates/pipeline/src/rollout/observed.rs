@@ -1,14 +1,12 @@
 //! The comparisons of a rollout, as this host counts them.
 
 use super::state::{LiveRollout, Turn};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::verify::Part;
 use crate::verify::compare::{ComparedOutcomes, ComparedSubject};
 use crate::verify::cost::Cost;
 use crate::verify::outcome::{Reason, VersionOutcome};
 use leadhost_domain::difference::Subject;
-use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::rollout::RolloutStage;
 use leadhost_telemetry::ComparisonResult;
 
 /// A call that runs out of the short time of a request is the candidate's fault if the stable

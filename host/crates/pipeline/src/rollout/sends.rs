@@ -15,14 +15,10 @@
 //! Afterwards both versions are asked about the same send and the same answer once more, in the lane
 //! of trials and without effect: so sends that only the stable version made are compared too.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use super::observed::{CONTROL, Winner, observe};
 use super::state::{LiveRollout, SentSend};
-use crate::connections::Live;
 use crate::offload;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::verify::compare::{ComparedOutcomes, ComparedSubject};
 use crate::verify::conversion::{Both, Compared};
 use crate::verify::cost::Cost;
@@ -30,11 +26,8 @@ use crate::verify::outcome::{Reason, VersionOutcome};
 use crate::verify::{Part, composed};
 use leadhost_domain::channel::{Category, SendAnswer, SendStep, TemplateSend};
 use leadhost_domain::difference::Subject;
-use leadhost_domain::exchange::{HttpRequest, HttpResponse};
-use leadhost_domain::id::{ConnectionId, ContactId};
-use leadhost_domain::limits;
-use leadhost_domain::rollout::RolloutStage;
-use leadhost_plugin::{CallBudget, CallError, Loaded, TRIAL_LANE};
+use leadhost_domain::exchange::HttpRequest;
+use leadhost_plugin::TRIAL_LANE;
 use leadhost_telemetry::CallSubject;
 
 pub struct ChosenStep {

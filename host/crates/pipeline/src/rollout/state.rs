@@ -1,9 +1,8 @@
 //! The rollouts that this host acts on, and its observations of each.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use serde::{Deserialize, Serialize};
@@ -11,18 +10,13 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{Notify, mpsc};
 
 use super::guard;
+use crate::prelude::*;
 use crate::verify::compare::{ComparedOutcomes, GainedValues, Tally};
 use crate::verify::cost::{Cost, OfBoth};
 use crate::verify::policy::{Part, is_larger};
-use leadhost_config as config;
 use leadhost_domain::channel::TemplateSend;
 use leadhost_domain::difference::Subject;
-use leadhost_domain::exchange::HttpResponse;
-use leadhost_domain::id::{ConnectionId, DeliveryId, MessageId};
-use leadhost_domain::limits;
-use leadhost_domain::rollout::{Rollout, RolloutStage};
 use leadhost_domain::time;
-use leadhost_plugin::Loaded;
 
 /// The open rollouts by the plugin's name. Readers see one consistent table.
 #[derive(Default)]
@@ -410,7 +404,6 @@ impl Observed {
         self.lock().seen.dropped
     }
 
-    /// Stops giving deliveries to the candidate. Returns whether it got deliveries until now.
     pub fn stop(&self) -> bool {
         !self.stopped.swap(true, Ordering::Relaxed)
     }

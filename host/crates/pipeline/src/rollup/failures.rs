@@ -1,10 +1,9 @@
 //! Logs a repeated failure once, with its name and cause, and once more on recovery.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use leadhost_domain::id::WorkspaceId;
-use leadhost_store::{Build, Store, StoreError};
+use crate::prelude::*;
+use leadhost_store::{Build, Store};
 
 pub type BuildPart = (Build, Option<String>);
 

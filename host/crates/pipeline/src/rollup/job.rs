@@ -1,15 +1,10 @@
 //! Schedules rounds: periodically, and at once on request or if the round before left work,
 //! on one host at a time. Every host stores which zones were requested from it.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use super::permit::{RoundPermit, RoundStop};
 use super::round;
 use crate::fleet::FleetJob;
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 /// Runs the rounds until the drain begins, then gives the job back to the other hosts.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {

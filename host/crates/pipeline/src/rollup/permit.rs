@@ -1,12 +1,8 @@
 //! Permission for a round to continue: the round ends when this host stops or is cut off,
 //! or another host holds the job.
 
-use std::time::{Duration, Instant};
-
 use crate::fleet::FleetJob;
-use crate::state::Pipeline;
-use leadhost_domain::limits;
-use leadhost_store::StoreError;
+use crate::prelude::*;
 
 /// Why a round ended early. The next one does the rest; the shown counts stay as of the run
 /// before.
@@ -45,7 +41,6 @@ impl<'a> RoundPermit<'a> {
         }
     }
 
-    /// Returns if the round may continue.
     pub async fn check(&mut self) -> Result<(), RoundStop> {
         let pipeline = self.pipeline;
         if pipeline.shutdown.has_begun() {

@@ -1,18 +1,13 @@
 //! One round: a run of each metric set, then the cubes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use super::permit::{RoundPermit, RoundStop};
 use super::round_robin::{self, StepOutcome, UnfinishedPieces};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone;
-use leadhost_store::{Build, Cube, Stepped, StoreError};
+use leadhost_store::{Build, Cube, Stepped};
 use leadhost_telemetry::RunEnd;
 
 #[derive(Debug)]

@@ -1,16 +1,12 @@
 //! Runs pieces of work in small steps that take turns: a long piece does not delay the
 //! others, and a failing one ends alone.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::collections::VecDeque;
 
 use tokio::task::JoinSet;
 
 use super::permit::{RoundPermit, RoundStop};
-use crate::state::Pipeline;
-use leadhost_domain::limits;
-use leadhost_store::StoreError;
+use crate::prelude::*;
 
 pub enum StepOutcome {
     More,

@@ -1,13 +1,10 @@
 //! The zones that were requested from this host since it last stored them. Counting a
 //! request touches memory only.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
-use leadhost_store::{Store, StoreError, ZoneUse};
+use crate::prelude::*;
+use leadhost_store::{Store, ZoneUse};
 
 /// The number of requests by zone, and the time of the last.
 type Uses = HashMap<WorkspaceId, HashMap<String, (u64, Micros)>>;

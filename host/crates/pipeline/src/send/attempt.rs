@@ -1,23 +1,17 @@
 //! One attempt: the adapter composes the call, the host makes it, and the adapter reads the
 //! answer. Every failure becomes an answer too.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use super::outgoing::{Outgoing, not_sent};
 use super::template_send::template_send;
-use crate::connections::Live;
+use crate::prelude::*;
 use crate::rollout::sends;
-use crate::state::Pipeline;
 use crate::verify::outcome::Reason;
 use crate::{mask, plugin_log};
 use leadhost_domain::channel::{
     AcceptedSend, Category, RefusedSend, SendAnswer, SendStep, TemplateSend,
 };
-use leadhost_domain::exchange::{HttpRequest, HttpResponse};
-use leadhost_domain::limits;
+use leadhost_domain::exchange::HttpRequest;
 use leadhost_egress::EgressError;
-use leadhost_plugin::Loaded;
 
 pub enum PreparedSend {
     Call(Box<ProviderCall>),

@@ -15,19 +15,15 @@ mod template_send;
 pub(super) use attempt::Attempt;
 pub(super) use settle::{settle, state_after};
 
-use std::sync::Arc;
-
 use self::attempt::PreparedSend;
 use self::outgoing::Outgoing;
 use super::connections::describe_message;
 use super::lease::LeaseDeadline;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::channel::SendAnswer;
-use leadhost_domain::time::Micros;
-use leadhost_store::{HeldSend, MessageOutcome, SendOutcome, SendStart, Write, WriteOutcome};
+use leadhost_store::{HeldSend, MessageOutcome, SendOutcome, SendStart};
 use leadhost_trace::{self as trace, Span, SpanKind, StepFailure, StepOutcome};
 
-/// Sends a message whose state in the store is already `sending`.
 pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> Attempt {
     let span = send_span(outgoing);
     let sending = async {
@@ -159,7 +155,6 @@ async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leadhost_domain::id::{ConnectionId, ContactId, ConversationId, MessageId, WorkspaceId};
     use leadhost_store::Lease;
 
     fn held() -> HeldSend {

@@ -1,16 +1,8 @@
 //! A message that is being sent, and its next attempt.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::super::connections::Live;
 use super::super::lease::LeaseDeadline;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::channel::{Category, RefusedSend, SendAnswer};
-use leadhost_domain::id::{ContactId, ConversationId, MessageId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
-use leadhost_plugin::CallBudget;
 use leadhost_store::{Channel, Lease};
 
 pub struct Outgoing {

@@ -2,30 +2,23 @@
 //! refusal decides whether the message fails, waits with others, or pauses its instance. Storing
 //! the outcome is retried for as long as this host holds the message's lease.
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use super::{
     Attempt,
     outgoing::{Outgoing, next},
 };
+use crate::prelude::*;
 use crate::rollout::sends;
 use crate::rollout::state::SentSend;
-use crate::state::Pipeline;
 use crate::templates;
 use leadhost_domain::channel::{
     AcceptedSend, AcceptedStage, AttemptOutcome, Category, ChannelError, RefusedSend, SendAnswer,
 };
-use leadhost_domain::connection::{ACCOUNT_ROUTE, Connection, ConnectionKind, ConnectionPause};
+use leadhost_domain::connection::{ACCOUNT_ROUTE, ConnectionPause};
 use leadhost_domain::contact;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
 use leadhost_domain::message::{MessageProgress, MessageState};
-use leadhost_domain::time::Micros;
 use leadhost_plugin::WatchedSend;
 use leadhost_store::{
     HeldSend, IdempotencyKey, MessageOutcome, SendHold, SendOutcome, SendSettlement, StoredAnswer,
-    Write, WriteOutcome,
 };
 
 pub fn state_after(answer: &SendAnswer) -> MessageState {
@@ -148,7 +141,6 @@ fn watched(
     }
 }
 
-/// Settles a message without a call to its provider.
 pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOutcome) {
     match &outcome {
         SendOutcome::Unknown { reason } => {

@@ -1,11 +1,9 @@
 //! A message in the form that an adapter gets.
 
 use super::Outgoing;
-use crate::connections::{self, Live};
-use crate::state::Pipeline;
+use crate::connections::{self};
+use crate::prelude::*;
 use leadhost_domain::channel::TemplateSend;
-use leadhost_domain::exchange::Pairs;
-use leadhost_domain::id::ConversationId;
 
 pub fn template_send(pipeline: &Pipeline, outgoing: &Outgoing) -> TemplateSend {
     let live = &outgoing.live;

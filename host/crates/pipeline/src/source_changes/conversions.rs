@@ -1,10 +1,7 @@
 //! The last conversions of a connection, each delivery once: whether its deliveries keep failing.
 
+use crate::prelude::*;
 use std::collections::VecDeque;
-
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 
 /// How the conversion of a delivery by a version ended, as far as it says something about the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,16 +1,12 @@
 //! Deliveries of a connection as counts: how many of their leads have which field, and which paths stand at
 //! the top of their bodies. Values are never kept.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::version;
-use crate::connections::Live;
-use leadhost_domain::time::Micros;
-use leadhost_domain::{json, limits, text};
-use leadhost_plugin::Loaded;
+use crate::prelude::*;
+use leadhost_domain::{json, text};
 
 /// The watched shares: the first one of deliveries, the others of leads.
 pub(super) const FIELDS: [&str; 6] = [
@@ -27,8 +23,7 @@ pub(super) fn field(subject: &str) -> Option<usize> {
     FIELDS.iter().position(|field| *field == subject)
 }
 
-/// Some deliveries as counts. A host of the former release reads and writes the same names, except for
-/// those of the bodies.
+/// Some deliveries as counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Counts {
@@ -79,7 +74,6 @@ impl Counts {
         self.deliveries == 0 && self.converted == 0
     }
 
-    /// Adds those of other deliveries. Paths past the bound are left out.
     pub fn add(&mut self, other: &Self) {
         self.deliveries += other.deliveries;
         self.converted += other.converted;

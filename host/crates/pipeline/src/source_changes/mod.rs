@@ -12,26 +12,21 @@ mod sketch;
 pub mod task;
 mod trial;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use self::conversions::ObservedConversion;
 use self::counts::Counts;
-use super::connections::Live;
 use super::convert::Converted;
 use super::failure::ConvertError;
 use super::rollout::Completed;
 use crate::local_rate::LocalRateLimiter;
-use crate::state::Pipeline;
-use leadhost_domain::connection::ConnectionKind;
+use crate::prelude::*;
 use leadhost_domain::exchange::first;
-use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::limits;
 use leadhost_domain::plugin::FailureCategory;
-use leadhost_plugin::{CallError, Loaded};
-use leadhost_store::{HeldFetch, ItemResult, KeptAnswer, NewDelivery};
+use leadhost_store::{HeldFetch, KeptAnswer};
 
 /// A delivery of a source, or a webhook of a channel, after its conversion.
 struct Delivered {

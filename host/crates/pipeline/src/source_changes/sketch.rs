@@ -1,18 +1,16 @@
 //! The usual deliveries of a connection as counts, the last ones, and whether these differ: the share of
 //! leads with a field fell, or a path vanished. No IO, no clock.
 
-use std::collections::BTreeMap;
 use std::mem;
 
 use serde::{Deserialize, Serialize};
 
 use super::counts::{Counts, FIELDS, field};
 use super::trial::TrialVerdict;
+use crate::prelude::*;
 use leadhost_domain::connection::{
     ChangeCause, EndedChange, LeadFields, SourceChange, SourceChangePart,
 };
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 /// The deliveries of the baseline that precede the first report.
 const BASELINE: u32 = 200;
@@ -38,8 +36,7 @@ const ADOPTED: u32 = 1_000;
 
 const REPORTED: usize = 6;
 
-/// The sketch of a connection's deliveries. A host of the former release reads and writes it too: what one of
-/// the two does not know, it leaves out.
+/// The sketch of a connection's deliveries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Sketch {
@@ -69,11 +66,11 @@ pub struct Sketch {
 struct Difference {
     subject: String,
     /// The share now, in percent.
-    share: Option<u64>,
+    share: u64,
     before: String,
     after: String,
     /// About when it began.
-    began: Option<Micros>,
+    began: Micros,
 }
 
 /// A change to report. Its cause may be the version if leads have lost fields, and both versions are to be
@@ -202,10 +199,10 @@ impl Sketch {
             let known = self.open.iter().find(|one| one.subject == subject);
             let share = newer.share(&subject).unwrap_or_default();
             found.push(Difference {
-                share: Some(share),
+                share,
                 before: format!("{before} %"),
                 after: format!("{share} %"),
-                began: known.map_or(began.or(Some(at)), |known| known.began),
+                began: known.map_or(began.unwrap_or(at), |known| known.began),
                 subject,
             });
         }
@@ -224,10 +221,7 @@ impl Sketch {
     fn is_new(&self, difference: &Difference) -> bool {
         let mut open = self.open.iter();
         let known = open.find(|one| one.subject == difference.subject);
-        known.is_none_or(|known| {
-            let shares = known.share.zip(difference.share);
-            shares.is_some_and(|(known, share)| share + FALL <= known)
-        })
+        known.is_none_or(|known| difference.share + FALL <= known.share)
     }
 
     /// Returns whether another version than before alone converts while leads still lack fields: it may lose
@@ -285,7 +279,7 @@ impl Sketch {
                 continue;
             };
             let mut ended = EndedChange {
-                since: one.began.unwrap_or(change.since),
+                since: one.began,
                 until,
                 digest: change.digest.clone().filter(|_| is_of_version),
                 fields: [false; 6],
@@ -384,8 +378,7 @@ impl Sketch {
         };
         let mut parts: BTreeMap<Micros, Vec<String>> = BTreeMap::new();
         for one in named {
-            let since = one.began.unwrap_or(change.since);
-            parts.entry(since).or_default().push(one.sentence());
+            parts.entry(one.began).or_default().push(one.sentence());
         }
         change.what = format!("{}{more}: {}", list(|one| &one.subject), self.by);
         change.before = list(|one| &one.before);

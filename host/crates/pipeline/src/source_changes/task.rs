@@ -1,10 +1,8 @@
 //! Keeps the sketches and the last conversions of this host's connections, has both versions tried
 //! before a report, and merges the sketches into those of the store.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::mem;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
@@ -14,17 +12,11 @@ use super::conversions::LastConversions;
 use super::counts::Counts;
 use super::sketch::{News, Sketch};
 use super::trial::{TrialVerdict, VersionTrial};
-use crate::connections::Live;
 use crate::deploy::rolled_back;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::versions;
-use leadhost_config::shutdown::Shutdown;
-use leadhost_domain::connection::{
-    ChangeCause, Connection, ConnectionKind, ConnectionSketch, SourceChange,
-};
-use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::limits;
-use leadhost_store::{KeptAnswer, StoreError};
+use leadhost_domain::connection::{ChangeCause, ConnectionSketch, SourceChange};
+use leadhost_store::KeptAnswer;
 
 /// Between two looks for sketches that are due to be written.
 const LOOK: Duration = Duration::from_secs(1);

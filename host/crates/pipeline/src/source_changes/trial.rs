@@ -2,23 +2,15 @@
 //! trials and without any effect, to see whether the previous version does better on the same
 //! deliveries. In a canary, these are the candidate and the stable version.
 
-use std::sync::Arc;
-
 use super::counts::Counts;
 use super::sketch::News;
 use super::{leads, version};
-use crate::connections::Live;
 use crate::convert::{Converted, convert};
+use crate::prelude::*;
 use crate::replay_answers;
-use crate::state::Pipeline;
 use crate::versions::{activation, loaded};
 use leadhost_domain::connection::{ChangeCause, SourceChange};
-use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
-use leadhost_plugin::{CallBudget, Loaded};
-use leadhost_store::{KeptAnswer, NewDelivery};
+use leadhost_store::KeptAnswer;
 
 /// Deliveries of one connection, to be converted with both versions.
 #[derive(Clone, Debug)]

@@ -6,18 +6,16 @@
 //! Texts that fill a placeholder are not searched for placeholders.
 
 use serde::Serialize;
-use serde_json::json;
 
 use super::mismatch::{Misfit, misfits, placeholders};
 use super::requested::{
     Component, ComponentKind, ParameterValue, PlaceholderValues, TemplateParameter, TemplateUse,
 };
+use crate::prelude::*;
 use leadhost_domain::channel::Template;
 use leadhost_domain::connection::ConnectionSettings;
 use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::MessageId;
 use leadhost_domain::message::TemplateName;
-use leadhost_domain::time::Micros;
 use leadhost_store::{NewMessage, TemplateList};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +39,6 @@ impl Composed {
     }
 }
 
-/// Why a template cannot be sent as requested.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TemplateError {
     #[error("Template '{name}' not found")]
@@ -295,7 +292,6 @@ mod tests {
     use super::super::requested::Media;
     use super::*;
     use leadhost_domain::channel::Placeholder;
-    use leadhost_domain::time::Micros;
 
     fn placeholder(component: &str, index: u32, kind: &str, name: &str) -> Placeholder {
         Placeholder {
@@ -680,7 +676,6 @@ mod tests {
 
 #[cfg(test)]
 mod fuzz {
-    use std::collections::BTreeSet;
 
     use leadhost_fuzz::proptest::collection::{btree_set, vec};
     use leadhost_fuzz::proptest::prelude::any;

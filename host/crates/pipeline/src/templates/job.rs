@@ -1,20 +1,11 @@
 //! Renews the lists of templates periodically, and at once those that were never requested,
 //! on one host at a time.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
-
 use super::sync;
 use crate::connections::ConnectionError;
 use crate::fleet::FleetJob;
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
-use leadhost_domain::connection::ConnectionKind;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
-use leadhost_store::{StoreError, TemplateList};
+use crate::prelude::*;
+use leadhost_store::TemplateList;
 
 /// Between two checks for lists that are due.
 const PERIOD: Duration = Duration::from_secs(5);

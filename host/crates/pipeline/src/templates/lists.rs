@@ -1,10 +1,8 @@
 //! The lists in memory.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use leadhost_domain::id::ConnectionId;
+use crate::prelude::*;
 use leadhost_store::TemplateList;
 use leadhost_store::singleflight::SingleFlight;
 
@@ -28,7 +26,6 @@ impl TemplateCache {
         self.lists().clear();
     }
 
-    /// Returns the cached list, or `None` if it is not cached or older than a second.
     pub(super) fn known(&self, id: &ConnectionId) -> Option<Arc<TemplateList>> {
         let lists = self.lists();
         let (since, list) = lists.get(id)?;

@@ -17,14 +17,9 @@ pub use job::run;
 pub use mismatch::{Misfit, Mismatch};
 pub use sync::sync;
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use self::requested::{PlaceholderValues, TemplateUse};
-use super::connections::Live;
-use crate::state::Pipeline;
-use leadhost_domain::limits;
-use leadhost_store::{StoreError, TemplateList};
+use crate::prelude::*;
+use leadhost_store::TemplateList;
 
 /// Returns the instance's list; an empty one if the provider was never asked.
 pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>, StoreError> {

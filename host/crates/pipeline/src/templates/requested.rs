@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use leadhost_domain::word::words;
+
 /// The `sub_type` of a button that sends its payload back when the contact taps it.
 pub const QUICK_REPLY: &str = "quick_reply";
 
@@ -35,21 +37,11 @@ pub struct Component {
     pub parameters: Option<Vec<TemplateParameter>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ComponentKind {
-    Header,
-    Body,
-    Button,
-}
-
-impl ComponentKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Header => "header",
-            Self::Body => "body",
-            Self::Button => "button",
-        }
+words! {
+    ComponentKind: "the component" {
+        Header = "header",
+        Body = "body",
+        Button = "button",
     }
 }
 
@@ -65,22 +57,11 @@ pub struct TemplateParameter {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ParameterValue {
-    Text {
-        text: String,
-    },
-    Document {
-        document: Document,
-    },
-    Image {
-        image: Media,
-    },
-    Video {
-        video: Media,
-    },
-    /// Of a quick reply.
-    Payload {
-        payload: String,
-    },
+    Text { text: String },
+    Document { document: Document },
+    Image { image: Media },
+    Video { video: Media },
+    Payload { payload: String },
 }
 
 impl ParameterValue {

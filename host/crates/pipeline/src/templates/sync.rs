@@ -2,18 +2,12 @@
 //! and templates are bounded: a list that cannot be read as a whole is discarded, and the
 //! old one stays. The provider's reasons are stored with the list and never logged.
 
-use std::sync::Arc;
-
-use crate::connections::Live;
 use crate::mask;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::channel::{RefusedSend, Template, TemplateStep};
-use leadhost_domain::exchange::{HttpRequest, InputProblem};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use leadhost_domain::exchange::HttpRequest;
 use leadhost_egress::EgressError;
-use leadhost_plugin::{CallBudget, CallError, Loaded};
-use leadhost_store::{StoreError, TemplateList};
+use leadhost_store::TemplateList;
 use leadhost_telemetry::CallSubject;
 use leadhost_telemetry::TemplateListOutcome;
 

@@ -2,16 +2,11 @@
 //! be converted outside the service, and what the serving version makes of it now. Its secrets were
 //! masked when it was stored.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use super::conversion::convert_and_complete;
 use super::outcome::VersionOutcome;
-use crate::connections::Live;
+use crate::prelude::*;
 use crate::replay_answers::ANSWERS_PER_READ;
-use crate::state::Pipeline;
-use leadhost_plugin::Loaded;
-use leadhost_store::{DeliveryDetail, KeptAnswer, StoreError};
+use leadhost_store::{DeliveryDetail, KeptAnswer};
 
 pub struct Capture {
     pub delivery: DeliveryDetail,

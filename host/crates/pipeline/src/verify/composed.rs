@@ -2,18 +2,14 @@
 //! of the request, and the version's reading of the provider's answer. Slots stay empty: a slot is
 //! compared by its function and arguments, so no secret is involved.
 
-use std::collections::BTreeSet;
-
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::outcome::{FieldValue, ItemFields, OutcomeItem, Reason, VersionOutcome};
+use crate::prelude::*;
 use leadhost_domain::channel::{Category, SendAnswer, SendStep};
 use leadhost_domain::difference::ItemKind;
 use leadhost_domain::exchange::{HttpRequest, Slot, TextSegment};
-use leadhost_domain::limits;
 use leadhost_domain::{hex, json};
-use leadhost_plugin::CallError;
 
 /// The field of an answer that decides the result of the message.
 pub const RESULT: &str = "answer.result";
@@ -263,7 +259,6 @@ fn answer_item(answer: &SendAnswer) -> OutcomeItem {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use super::*;
     use leadhost_domain::channel::{AcceptedSend, RefusedSend};

@@ -1,18 +1,12 @@
 //! One delivery under both versions.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use super::compare::ComparedOutcomes;
 use super::cost::Cost;
 use super::outcome::{Reason, VersionOutcome};
-use crate::connections::Live;
 use crate::convert::{Converted, convert};
 use crate::offload;
+use crate::prelude::*;
 use crate::replay_answers::{self, ReplayAnswerError, UsedAnswer};
-use crate::state::Pipeline;
-use leadhost_plugin::{CallBudget, Loaded};
-use leadhost_store::{NewDelivery, StoreError};
 
 pub enum Compared {
     /// Its body is gone, after an erasure or by its age.

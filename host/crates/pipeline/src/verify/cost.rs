@@ -38,7 +38,6 @@ impl Costs {
         self.0.len() as u64
     }
 
-    /// Returns what both versions needed. `None` if no delivery was converted by both.
     pub fn summaries(&self) -> Option<OfBoth<Needed>> {
         Some(OfBoth {
             stable: summary(self.0.iter().map(|one| one.stable))?,

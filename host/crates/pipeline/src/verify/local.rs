@@ -2,19 +2,15 @@
 //! store nor connections. The items are brought into the same form as in the service, so that both
 //! outcomes can be compared.
 
-use std::sync::Arc;
-
 use super::outcome::{Reason, VersionOutcome};
-use crate::connections::Live;
 use crate::convert::{input, too_deep};
 use crate::failure::ConvertError;
+use crate::prelude::*;
 use crate::replay_answers::{self, CompletionError, ReplayAnswerError};
 use crate::routing::{CapturedLive, Reachable, Routing};
 use crate::{events, fetch, normalise};
-use leadhost_domain::connection::ConnectionKind;
-use leadhost_domain::exchange::InputProblem;
-use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
-use leadhost_store::{ItemResult, KeptAnswer, NewDelivery, NewItem};
+use leadhost_plugin::{Plugins, TRIAL_LANE};
+use leadhost_store::KeptAnswer;
 
 pub struct CapturedDelivery {
     pub request: NewDelivery,

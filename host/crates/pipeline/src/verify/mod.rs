@@ -15,9 +15,6 @@ pub mod policy;
 pub mod progress;
 mod sample;
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 
@@ -32,12 +29,8 @@ use self::conversion::{Both, Compared, convert_and_complete};
 use self::cost::{Cost, Costs, OfBoth};
 use self::pace::Pace;
 use crate::offload;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::difference::{Coverage, Subject};
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
-use leadhost_plugin::Loaded;
-use leadhost_store::StoreError;
 
 #[derive(Debug, Default)]
 pub struct VerifyReport {

@@ -2,18 +2,16 @@
 //! those that a commit would store: phones and addresses are normalised, so a difference in their
 //! form alone does not count. The outcome of a send is in [`composed`](super::composed).
 
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::Map;
 
-use serde_json::{Map, Value};
-
+use crate::prelude::*;
 use leadhost_domain::contact;
 use leadhost_domain::deal::ATTRIBUTES;
 use leadhost_domain::difference::ItemKind;
 use leadhost_domain::lead::Action;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::phone::Phone;
-use leadhost_plugin::CallError;
-use leadhost_store::{Event, ItemResult, NewEvent, NewFetch, NewLead};
+use leadhost_store::{Event, NewEvent, NewFetch};
 
 /// The fields of an item by their names: a missing value is a missing field.
 pub type ItemFields = BTreeMap<String, FieldValue>;

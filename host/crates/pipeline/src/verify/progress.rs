@@ -2,13 +2,10 @@
 //! `limits::VERIFICATIONS_AT_ONCE`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::prelude::*;
 use tokio::time::Instant;
-
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
 
 #[derive(Default)]
 pub struct Verifications {
@@ -24,7 +21,6 @@ pub struct Progress {
     done: AtomicU64,
 }
 
-/// A verification that runs until this is dropped.
 pub struct Running<'a> {
     among: &'a Verifications,
     progress: Arc<Progress>,

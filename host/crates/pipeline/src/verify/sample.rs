@@ -11,15 +11,9 @@ use std::cmp::Reverse;
 
 use tokio::time::Instant;
 
-use crate::state::Pipeline;
-use leadhost_domain::connection::Connection;
-use leadhost_domain::delivery::DeliveryStatus;
+use crate::prelude::*;
 use leadhost_domain::difference::Coverage;
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
-use leadhost_store::{ConvertedFilter, DeliveryCount, DeliveryFilter, StoreError};
+use leadhost_store::{ConvertedFilter, DeliveryCount, DeliveryFilter};
 
 /// Outcomes that a better version may change for the better.
 const FAILED: [DeliveryStatus; 2] = [DeliveryStatus::Failed, DeliveryStatus::Parked];

@@ -8,7 +8,6 @@ use leadhost_domain::json;
 use leadhost_domain::limits;
 use leadhost_domain::text::{seen, storable, storable_json};
 
-/// Cuts a text after so many bytes, at a character boundary.
 pub fn cut(text: String, bytes: usize) -> String {
     let mut text = storable(text);
     if text.len() > bytes {
@@ -57,7 +56,6 @@ pub fn cut_note(text: String) -> String {
     cut(text, limits::NOTE_BYTES)
 }
 
-/// Returns at most `NOTES_PER_DELIVERY` notes, each cut to its bound.
 pub fn notes(mut notes: Vec<String>) -> Vec<String> {
     notes.truncate(limits::NOTES_PER_DELIVERY);
     notes.into_iter().map(cut_note).collect()

@@ -1,10 +1,8 @@
 //! Limits on a plugin's answer: segments, fields and bytes of a request or a reply. A
 //! message about something too large names the actual size and the allowed one.
 
-use leadhost_domain::exchange::{
-    HandshakeAnswer, HttpRequest, PluginReply, SlotArgument, TextSegment,
-};
-use leadhost_domain::limits;
+use crate::prelude::*;
+use leadhost_domain::exchange::{SlotArgument, TextSegment};
 
 pub fn route(route: &[(String, String)]) -> Result<(), String> {
     if route.len() > limits::ROUTE_FIELDS {

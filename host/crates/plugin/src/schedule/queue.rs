@@ -14,7 +14,6 @@ use leadhost_domain::plugin::Digest;
 /// The bounds of the queue: how much there may be at once. A lane may use a share of each.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueBounds {
-    /// Calls that wait to begin.
     pub waiting: usize,
     /// Calls in progress: each holds an instance.
     pub begun: usize,
@@ -36,7 +35,6 @@ pub enum SubmitError {
     Closed,
 }
 
-/// The class of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Threads with the priority of those that serve requests.

@@ -4,18 +4,15 @@
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Condvar;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::background::lower_priority;
 use super::queue::{Class, QueueBounds, ScheduledTask, SubmitError, TaskProperties, TaskQueue};
 use crate::error::EngineError;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
+use crate::prelude::*;
 
 /// A piece of work. It yields by being pending once: no waker is needed, and it is polled
 /// again when its turn comes.
@@ -25,7 +22,6 @@ pub struct PluginTask {
     pub evicted: Arc<Evicted>,
 }
 
-/// Whether a piece of work was given up in favour of others.
 #[derive(Debug, Default)]
 pub struct Evicted(AtomicBool);
 
@@ -34,7 +30,6 @@ impl Evicted {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Returns whether the work was given up because too many calls are slow.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

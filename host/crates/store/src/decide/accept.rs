@@ -1,25 +1,13 @@
 //! A delivery and its items: converted for the first time or again.
 
-use std::collections::HashSet;
-
 use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_unfinished, free_place, put, stored};
 use super::quarantine::Quarantined;
-use super::working_set::WorkingSet;
-use super::{
-    DeliveryRecord, FetchRecord, ItemRecord, admission, earlier, event, lead, preview, repair,
-};
-use crate::change::RowChange;
+use super::{FetchRecord, admission, earlier, event, lead, preview, repair};
+use crate::decide::prelude::*;
 use crate::sql::json;
-use crate::{
-    Acceptance, DeliveryOutcome, ItemResult, Lease, Mode, NewFetch, Reconversion, StoreError,
-    WriteOutcome,
-};
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus, status_of};
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::time::Micros;
+use crate::{Acceptance, DeliveryOutcome, ItemResult, Lease, NewFetch, Reconversion};
+use leadhost_domain::delivery::status_of;
 
-/// Decides a delivery that came in.
 pub fn first(
     set: &mut WorkingSet,
     at: usize,
@@ -228,17 +216,14 @@ fn wait_for_the_rest(delivery: &mut DeliveryRecord, now: Micros) {
     }
 }
 
-/// Releases a delivery unchanged.
 pub fn release(set: &mut WorkingSet, id: DeliveryId, lease: Lease) -> WriteOutcome {
     change_held(set, id, lease, |delivery| delivery.held = false)
 }
 
-/// Extends the lease on a delivery, which stays as it is otherwise.
 pub fn renew(set: &mut WorkingSet, id: DeliveryId, lease: Lease, until: Micros) -> WriteOutcome {
     change_held(set, id, lease, |delivery| delivery.held_until = Some(until))
 }
 
-/// Changes a delivery that is held with this lease.
 fn change_held(
     set: &mut WorkingSet,
     id: DeliveryId,
@@ -255,7 +240,6 @@ fn change_held(
     }
 }
 
-/// Decides one item and puts it into its delivery.
 pub(super) fn item_of(
     set: &mut WorkingSet,
     context: &mut ItemContext<'_>,
@@ -355,7 +339,6 @@ fn fetch_of(
     ))
 }
 
-/// Sets the delivery's status, from the conversion or from its items.
 pub(super) fn finish(
     set: &mut WorkingSet,
     id: DeliveryId,
@@ -369,7 +352,6 @@ pub(super) fn finish(
     WriteOutcome::Done(delivery.outcome(id))
 }
 
-/// Returns whether a stored delivery enters the quarantine.
 pub(super) fn enters_quarantine(delivery: &DeliveryRecord, status: DeliveryStatus) -> bool {
     status == DeliveryStatus::Quarantined && delivery.status != DeliveryStatus::Quarantined
 }

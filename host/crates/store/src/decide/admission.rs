@@ -2,8 +2,7 @@
 //! room for them (`quarantine`).
 
 use super::quarantine::Quarantined;
-use super::working_set::WorkingSet;
-use leadhost_domain::id::{ConnectionId, WorkspaceId};
+use crate::decide::prelude::*;
 
 /// Takes a delivery into the quarantine of its connection, and returns how many
 /// deliveries it evicts. `None`: there is no room, and nothing changes.

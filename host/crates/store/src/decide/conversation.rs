@@ -2,19 +2,11 @@
 //! status follows from its times (`domain::conversation`).
 
 use std::collections::hash_map::Entry;
-use std::time::Duration;
 
-use serde_json::{Map, Value, json};
-
-use super::ConversationRecord;
-use super::working_set::WorkingSet;
-use crate::Channel;
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use leadhost_domain::conversation::{ConversationStatus, SPECIAL_INSTRUCTIONS, Times, status};
 use leadhost_domain::deal::TEST;
-use leadhost_domain::id::{AgentId, ContactId, ConversationId, DealId, PartnerId};
 use leadhost_domain::message::earliest;
-use leadhost_domain::time::Micros;
 
 /// The conversation that an outgoing message asks for.
 pub(super) struct ConversationOpening<'a> {
@@ -41,7 +33,6 @@ pub(super) struct RepliedTo {
 const SAID_VALUES: usize = 10;
 
 impl ConversationRecord {
-    /// Returns the status that the latest of its times stands for.
     pub fn status(&self) -> ConversationStatus {
         status(Times {
             first_message_at: self.first_message_at,
@@ -57,7 +48,6 @@ impl ConversationRecord {
         [self.respond_by, self.close_by].into_iter().flatten().min()
     }
 
-    /// Returns whether no answer is awaited any more.
     fn is_settled(&self) -> bool {
         [
             self.answered_at,
@@ -191,7 +181,6 @@ pub(super) fn for_receiving(
     id
 }
 
-/// Returns the open conversation of the contact with the instance.
 pub(super) fn open(
     set: &WorkingSet,
     channel: &Channel,

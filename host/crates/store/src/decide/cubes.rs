@@ -1,15 +1,10 @@
 //! Decides which time zones get a cube of local days in which builds: pure, for every store.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::decide::prelude::*;
 use crate::{Build, Cube, ZoneUse};
 use leadhost_domain::analytics::TimeSlot;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone;
 
-/// A stored cube.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CubeRow {
     pub zone: String,
@@ -20,7 +15,6 @@ pub struct CubeRow {
 }
 
 impl CubeRow {
-    /// Returns whether the cube contains all slots.
     pub fn is_whole(&self) -> bool {
         self.filled == TimeSlot::END
     }
@@ -123,7 +117,6 @@ pub fn may_take_over(making: &[CubeRow], serving: &[CubeRow]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
 
     use super::*;
     use leadhost_domain::analytics::MetricSet;

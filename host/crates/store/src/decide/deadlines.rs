@@ -1,12 +1,10 @@
 //! The deadlines of a conversation: without an answer it is handed to people, and after a while
 //! without messages it is closed.
 
-use super::working_set::WorkingSet;
 use super::{conversation, ticket};
-use crate::{Elapse, WriteOutcome};
-use leadhost_domain::time::Micros;
+use crate::Elapse;
+use crate::decide::prelude::*;
 
-/// Applies the deadlines of a conversation that have passed. Returns whether there were any.
 pub(super) fn elapse(set: &mut WorkingSet, elapse: &Elapse) -> WriteOutcome {
     let now = set.now;
     let id = elapse.conversation;

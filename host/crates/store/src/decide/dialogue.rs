@@ -6,21 +6,11 @@
 //! The methods of [`ReadSet`](super::ReadSet) that are named beside each field say which rows
 //! a store loads into it.
 
-use std::collections::{BTreeSet, HashMap};
-
-use super::{
-    ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, Reference,
-    SendRecord, TicketRecord,
-};
+use super::{IdempotencyRecord, MessageErrorRecord, Reference, SendRecord};
 use crate::IdempotencyKey;
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use leadhost_domain::channel::Template;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
-    WorkspaceId,
-};
-use leadhost_domain::message::{MessageProgress, MessageState};
-use leadhost_domain::time::Micros;
+use leadhost_domain::word::words;
 
 /// A channel's id of a message, within its instance's connection.
 pub type ReferenceKey = (ConnectionId, String);
@@ -46,15 +36,10 @@ pub struct Dialogue {
     pub conversations: HashMap<ConversationId, ConversationRecord>,
     /// The open conversation of a contact and an instance, if there is one.
     pub open: HashMap<(ContactId, AgentId), ConversationId>,
-    /// `ReadSet::messages_of`.
     pub messages: HashMap<MessageId, MessageRecord>,
-    /// The sends of the messages, if there are any.
     pub sends: HashMap<MessageId, SendRecord>,
-    /// `ReadSet::references`.
     pub references: HashMap<ReferenceKey, Reference>,
-    /// `ReadSet::errors_of`.
     pub errors: HashMap<MessageErrorId, MessageErrorRecord>,
-    /// `ReadSet::idempotency`.
     pub idempotency: HashMap<IdempotencyKey, IdempotencyRecord>,
     /// The ends of holds on a contact or on the whole number: `ReadSet::holds_of`. Some may
     /// have passed.
@@ -90,32 +75,14 @@ pub struct NewHold {
     pub until: Micros,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendState {
-    Waiting,
-    Sending,
-    Unknown,
-}
-
-impl SendState {
-    /// Returns the word that the store keeps.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Sending => "sending",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Reads a word of the store. `None` if it is not a state.
-    pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Waiting, Self::Sending, Self::Unknown]
-            .into_iter()
-            .find(|state| state.as_str() == text)
+words! {
+    SendState: "the state of a send" {
+        Waiting = "waiting",
+        Sending = "sending",
+        Unknown = "unknown",
     }
 }
 
-/// A template's state that the provider reported, before the list is fetched again.
 #[derive(Clone, Debug)]
 pub struct TemplateState {
     pub connection: ConnectionId,
@@ -143,7 +110,6 @@ impl TemplateState {
 }
 
 impl MessageRecord {
-    /// Returns the state that the message records.
     pub fn state(&self) -> MessageState {
         MessageState::from_text(&self.metadata.status).unwrap_or(MessageState::Unknown)
     }
@@ -153,7 +119,6 @@ impl MessageRecord {
         self.state() == MessageState::Received
     }
 
-    /// Returns the progress that statuses have reported.
     pub fn progress(&self) -> MessageProgress {
         MessageProgress {
             accepted_at: self.metadata.accepted_at,
@@ -186,14 +151,12 @@ impl MessageRecord {
 }
 
 impl Dialogue {
-    /// Returns the send of a message, unless it is over.
     pub fn live_send(&self, id: MessageId) -> Option<&SendRecord> {
         self.sends
             .get(&id)
             .filter(|send| send.change != RowChange::Removed)
     }
 
-    /// Adds a conversation as it is stored.
     pub fn know_conversation(&mut self, id: ConversationId, conversation: ConversationRecord) {
         if let (Some(agent), None) = (conversation.agent, conversation.closed_at) {
             self.open.insert((conversation.contact, agent), id);
@@ -247,13 +210,11 @@ impl Dialogue {
         touch!(self.errors, self.changed_errors, id);
     }
 
-    /// Adds a new conversation, which gets a stamp.
     pub fn add_conversation(&mut self, id: ConversationId, conversation: ConversationRecord) {
         self.know_conversation(id, conversation);
         self.changed_conversations.push(id);
     }
 
-    /// Adds a new message, which gets a stamp.
     pub fn add_message(&mut self, id: MessageId, message: MessageRecord) {
         self.messages.insert(id, message);
         self.changed_messages.push(id);
@@ -286,7 +247,6 @@ impl Dialogue {
         touch!(self.tickets, self.changed_tickets, id);
     }
 
-    /// Adds a new row of the report, which gets a stamp.
     pub fn add_error(&mut self, id: MessageErrorId, error: MessageErrorRecord) {
         self.errors.insert(id, error);
         self.changed_errors.push(id);

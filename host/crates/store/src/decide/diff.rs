@@ -3,16 +3,11 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value, json};
-
-use super::DealRecord;
 use super::conversation;
 use super::items::ItemContext;
-use super::working_set::WorkingSet;
-use crate::{FieldChange, FieldDiff, Mode, NewLead};
-use leadhost_domain::contact;
-use leadhost_domain::deal::{ATTRIBUTES, DealStatus, PROPS_BYTES, TEST, no_room};
-use leadhost_domain::id::{ContactId, DealId};
+use crate::decide::prelude::*;
+use crate::{FieldChange, FieldDiff, NewLead};
+use leadhost_domain::deal::{ATTRIBUTES, PROPS_BYTES, TEST, no_room};
 use leadhost_domain::json::length;
 use leadhost_domain::lead::Action;
 use leadhost_domain::provenance::{Age, OCCURRED_AT, Provenance};
@@ -90,7 +85,6 @@ pub(super) fn created(field: &str) -> FieldDiff {
     FieldDiff::unwritten(field, Value::Null, Value::Bool(true))
 }
 
-/// Returns the changes of a deal among these differences, as its history has them.
 pub(super) fn deal_changes(diff: &[FieldDiff]) -> Vec<FieldChange> {
     diff.iter()
         .filter(|field| field.applied)
@@ -234,7 +228,6 @@ fn gave(ages: &Provenance, age: Age, name: &str) -> bool {
     age.is_of_same(known) || !known.is_dated()
 }
 
-/// The result of a comparison.
 #[derive(Default)]
 pub(super) struct Compared {
     pub diff: Vec<FieldDiff>,
@@ -249,7 +242,6 @@ fn ages_of(deal: &DealRecord) -> Provenance {
     ages
 }
 
-/// Returns the age of what a lead says.
 pub(super) fn age_of(context: &ItemContext<'_>, item: u32, lead: &NewLead) -> Age {
     let delivery = (context.delivery, context.received_at, item);
     Age::new(occurred_at(&lead.deal_props), Some(delivery))
@@ -329,7 +321,6 @@ struct Differences {
     ages: Provenance,
     is_older: bool,
     found: Vec<FieldDiff>,
-    /// Fields that do not fit into their row.
     no_room: Vec<String>,
     prefix: &'static str,
     edited: Vec<String>,

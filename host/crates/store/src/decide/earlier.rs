@@ -2,14 +2,10 @@
 //! of the last failure, their number and the version. These lines stand before the other notes, and stay
 //! when those are replaced.
 
-use super::DeliveryRecord;
-use super::working_set::{EARLIER, WorkingSet};
+use super::working_set::EARLIER;
+use crate::decide::prelude::*;
 use crate::{ConversionResult, FetchSettlement};
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::RanWith;
 use leadhost_domain::text::counted;
-use leadhost_domain::time::Micros;
 
 /// Keeps the failure of a delivery that was converted again, unless it has failed on the same version
 /// again: its attempts count on then.
@@ -43,7 +39,6 @@ pub(super) fn skip(delivery: &mut DeliveryRecord, result: &ConversionResult) -> 
     true
 }
 
-/// Removes that note.
 pub(super) fn not_skipped(delivery: &mut DeliveryRecord) {
     delivery.notes.retain(|note| !note.starts_with(LEFT_OUT));
 }

@@ -3,14 +3,10 @@
 use super::dialogue::TemplateState;
 use super::people::{self, PersonDetails};
 use super::status::MessageStatusUpdate;
-use super::working_set::WorkingSet;
-use super::{ItemRecord, inbound, status};
-use crate::{Channel, Event, NewEvent};
-use leadhost_domain::contact;
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::ContactId;
+use super::{inbound, status};
+use crate::decide::prelude::*;
+use crate::{Event, NewEvent};
 use leadhost_domain::phone;
-use leadhost_domain::plugin::RanWith;
 
 /// Decides one event of a channel, which this version read, and returns its item. All ids of
 /// the person in it become keys of one contact. The phone or the id that the event is from

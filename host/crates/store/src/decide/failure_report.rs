@@ -2,15 +2,10 @@
 //! soon as the message is known.
 
 use super::MessageErrorRecord;
-use super::working_set::WorkingSet;
-use crate::change::RowChange;
-use crate::{Channel, message_error_id};
+use crate::decide::prelude::*;
+use crate::message_error_id;
 use leadhost_domain::channel::{Category, ChannelError};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageId, WorkspaceId,
-};
 use leadhost_domain::message::says_more;
-use leadhost_domain::time::Micros;
 
 /// The error code of a message that an operator gave up.
 pub(super) const GIVEN_UP: &str = "given-up";
@@ -129,7 +124,6 @@ fn channel_error(row: &MessageErrorRecord, category: Category) -> ChannelError {
     }
 }
 
-/// The conversation, deal and contact of a failed message.
 struct FailedMessage {
     message: MessageId,
     conversation: ConversationId,

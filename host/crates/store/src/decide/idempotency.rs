@@ -2,17 +2,11 @@
 //! same answer. A key is stored in the commit that stores its message, so a repeat never
 //! sends again, whatever happened to the first request.
 
+use super::IdempotencyRecord;
 use super::dialogue::SendState;
-use super::working_set::WorkingSet;
-use super::{IdempotencyRecord, MessageRecord};
-use crate::change::RowChange;
-use crate::{
-    IdempotencyClaim, IdempotencyKey, NewStoredAnswer, Notified, StoredAnswer, WriteOutcome,
-};
-use leadhost_domain::id::MessageId;
-use leadhost_domain::message::MessageState;
+use crate::decide::prelude::*;
+use crate::{IdempotencyClaim, IdempotencyKey, NewStoredAnswer, Notified, StoredAnswer};
 
-/// Returns what is stored under a key. `None`: the key is free.
 pub(super) fn found(set: &WorkingSet, claim: &IdempotencyClaim) -> Option<Notified> {
     let remembered = set.dialogue.idempotency.get(&claim.key);
     let remembered = remembered.filter(|remembered| set.now < remembered.until)?;
@@ -64,7 +58,6 @@ pub(super) fn keep(
     );
 }
 
-/// Stores the answer of the running request.
 pub(super) fn answer(set: &mut WorkingSet, key: &IdempotencyKey, answer: &StoredAnswer) {
     if let Some(remembered) = set.dialogue.idempotency.get_mut(key) {
         remembered.answer = Some(answer.clone());

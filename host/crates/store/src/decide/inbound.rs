@@ -5,14 +5,9 @@
 use super::conversation::{self, RepliedTo};
 use super::people::{self, PersonDetails};
 use super::references;
-use super::working_set::WorkingSet;
-use super::{ItemRecord, MessageRecord};
-use crate::change::RowChange;
-use crate::{Channel, NewInboundMessage};
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{ContactId, ConversationId, MessageId};
-use leadhost_domain::message::{self, Actor, MessageState, Metadata};
-use leadhost_domain::plugin::RanWith;
+use crate::NewInboundMessage;
+use crate::decide::prelude::*;
+use leadhost_domain::message::{self, Actor, Metadata};
 
 /// Adds an incoming message to its conversation. A message with a known external id is a
 /// duplicate. `ran` is the version that read it.
@@ -89,7 +84,6 @@ pub(super) fn decide(
     }
 }
 
-/// Returns the message that it answers.
 fn replied_to(set: &WorkingSet, channel: &Channel, new: &NewInboundMessage) -> Option<RepliedTo> {
     let id = message_of(set, channel, new.reply_to.as_deref()?)?;
     let message = set.dialogue.messages.get(&id)?;
@@ -117,7 +111,6 @@ fn place_of_note(
     Some((contact, conversation))
 }
 
-/// Returns the stored message with this external id.
 pub(super) fn message_of(
     set: &WorkingSet,
     channel: &Channel,

@@ -1,18 +1,10 @@
 //! The items of a delivery: their places, and the rules by which an item replaces another. A
 //! finished item, which made or changed a deal, stays.
 
-use std::collections::HashSet;
+use super::working_set::ClaimKey;
+use crate::Reconversion;
+use crate::decide::prelude::*;
 
-use super::working_set::{ClaimKey, WorkingSet};
-use super::{DeliveryRecord, ItemRecord};
-use crate::change::RowChange;
-use crate::{Mode, Reconversion};
-use leadhost_domain::id::{DeliveryId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::time::Micros;
-
-/// The delivery whose items are decided.
 pub(super) struct ItemContext<'a> {
     pub delivery: DeliveryId,
     pub workspace: WorkspaceId,
@@ -45,7 +37,6 @@ impl<'a> ItemContext<'a> {
 /// The last place that a conversion can give an item.
 pub(super) const ITEMS_LAST_PLACE: u32 = limits::ITEMS_PER_DELIVERY as u32 - 1;
 
-/// Returns the stored item, if it exists.
 pub(super) fn stored(set: &WorkingSet, delivery: DeliveryId, index: u32) -> Option<ItemRecord> {
     set.deliveries
         .get(&delivery)?
@@ -66,7 +57,6 @@ pub(super) fn free_place(set: &WorkingSet, delivery: DeliveryId, index: u32) -> 
     }
 }
 
-/// Returns the place after the delivery's last item.
 pub(super) fn next_place(set: &WorkingSet, delivery: DeliveryId) -> u32 {
     set.deliveries
         .get(&delivery)

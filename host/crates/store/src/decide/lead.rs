@@ -1,20 +1,13 @@
 //! A lead: a duplicate, a change of a known lead, or a new deal.
 
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
 use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place, stored};
 use super::people::{self, PersonDetails};
 use super::receipt::KeysSoFar;
-use super::working_set::{ClaimKey, WorkingSet};
-use super::{Claim, DealRecord, ItemRecord};
+use super::working_set::ClaimKey;
 use super::{conversation, diff, notify, parting, receipt};
-use crate::change::RowChange;
-use crate::{ChangedBy, FieldDiff, Mode, NewLead};
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{ContactId, DealId, WorkspaceId};
+use crate::decide::prelude::*;
+use crate::{ChangedBy, FieldDiff, NewLead};
 use leadhost_domain::lead::Action;
 use leadhost_domain::provenance::Provenance;
 use leadhost_domain::repair::{CREATED, PERSON};
@@ -24,7 +17,6 @@ const OLDER: &str = "older than what is known";
 
 const DELETED_UNKNOWN: &str = "the source deleted a lead that is not known here";
 
-/// A lead's key and its owner.
 struct ClaimedKey {
     key: Option<ClaimKey>,
     claim: Option<Claim>,
@@ -128,7 +120,6 @@ pub(super) fn decide(
     (index, item)
 }
 
-/// Returns whether the source has only changed the lead of a deal so far, and not announced it.
 fn is_uncreated(set: &WorkingSet, deal: DealId) -> bool {
     let deal = set.deals.get(&deal);
     deal.is_some_and(|deal| deal.provenance.uncreated)
@@ -221,7 +212,6 @@ pub(super) fn preview(
     (None, item)
 }
 
-/// Makes this item the owner of a key.
 pub(super) fn claim(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
@@ -315,7 +305,6 @@ fn again(
     }
 }
 
-/// Compares a lead with its deal, and records the written differences.
 fn compare(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
@@ -357,18 +346,7 @@ fn update(
     let person = better_person(set, context, deal, lead);
     let Compared { diff, is_older } =
         compare(set, context, index, (deal, person), lead, Comparison::WHOLE);
-    let status = if diff.iter().any(|field| field.applied) {
-        ItemStatus::Updated
-    } else {
-        ItemStatus::Duplicate
-    };
-    ItemRecord {
-        deal: Some(deal),
-        contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
-        diff,
-        message: is_older.then(|| OLDER.to_owned()),
-        ..ItemRecord::new(status, lead.external_id.clone())
-    }
+    changed(set, (deal, contact), lead, (diff, is_older))
 }
 
 /// Returns the contact that the lead finds, if that of the deal has neither a phone nor an address: it
@@ -456,10 +434,20 @@ fn delete(
     if let Some(contact) = set.deals.get(&deal).map(|deal| deal.person) {
         receipt::note(set, context, index, (deal, contact), &diff);
     }
-    let status = if diff.is_empty() {
-        ItemStatus::Duplicate
-    } else {
+    changed(set, (deal, contact), lead, (diff, is_older))
+}
+
+/// The outcome of a lead that changed its deal, or would have if it were not older.
+fn changed(
+    set: &WorkingSet,
+    (deal, contact): (DealId, Option<ContactId>),
+    lead: &NewLead,
+    (diff, is_older): (Vec<FieldDiff>, bool),
+) -> ItemRecord {
+    let status = if diff.iter().any(|field| field.applied) {
         ItemStatus::Updated
+    } else {
+        ItemStatus::Duplicate
     };
     ItemRecord {
         deal: Some(deal),
@@ -470,7 +458,6 @@ fn delete(
     }
 }
 
-/// Adds the source's changes of a deal to the deal's history.
 pub(super) fn remember(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,

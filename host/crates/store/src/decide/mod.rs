@@ -23,6 +23,7 @@ mod lead;
 mod notify;
 mod parting;
 mod people;
+mod prelude;
 mod preview;
 mod progress;
 mod quarantine;

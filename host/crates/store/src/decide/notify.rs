@@ -1,22 +1,17 @@
 //! A template message to be sent: a notification, or the greeting of a new lead. Contact,
 //! conversation, message and idempotency key are committed before the provider is called.
 
-use serde_json::{Map, Value, json};
-
+use super::SendRecord;
 use super::conversation::{self, ConversationOpening};
 use super::dialogue::SendState;
 use super::people::{self, PersonDetails};
-use super::working_set::WorkingSet;
-use super::{MessageRecord, SendRecord};
 use super::{idempotency, sent};
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use crate::sql::Json;
-use crate::{Channel, Greeted, NewGreeting, NewMessage, Notification, Notified};
+use crate::{Greeted, NewGreeting, NewMessage, Notification, Notified};
 use leadhost_domain::deal;
-use leadhost_domain::id::{ContactId, ConversationId, DealId};
 use leadhost_domain::message::{Actor, Metadata, TEMPLATE};
 use leadhost_domain::said::INSTRUCTIONS;
-use leadhost_domain::time::Micros;
 
 /// Decides a notification. A repeat with the same idempotency key gets the outcome of the
 /// first request, and a banned contact gets no message.

@@ -4,22 +4,16 @@
 //!
 //! `ties` says what gives a contact its match keys.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-
-use serde_json::{Value, json};
-
 use super::items::ItemContext;
 use super::people::{self, PersonDetails};
 use super::receipt::{self, KeysSoFar};
 use super::ties::Ties;
-use super::working_set::{Talk, WorkingSet};
-use super::{DealRecord, conversation, lead, repair};
-use crate::{ContactParting, FieldDiff, GoneValues, Mode, PartedLead, RepairWrite, WriteOutcome};
-use leadhost_domain::contact::{self, SAID};
-use leadhost_domain::deal::DealStatus;
-use leadhost_domain::id::{ContactId, ConversationId, DealId};
+use super::working_set::Talk;
+use super::{conversation, lead, repair};
+use crate::decide::prelude::*;
+use crate::{ContactParting, FieldDiff, GoneValues, PartedLead, RepairWrite};
+use leadhost_domain::contact::SAID;
 use leadhost_domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, PERSON, RepairedKind};
-use leadhost_domain::time::Micros;
 
 /// Decides where the leads of a part belong, oldest first.
 pub(super) fn decide(set: &mut WorkingSet, part: &ContactParting) -> WriteOutcome {
@@ -172,7 +166,6 @@ impl<'a> Former<'a> {
         owner.filter(|id| *id != self.contact).or_else(heir)
     }
 
-    /// Returns the conversations of the contact about the lead.
     fn talks<'s>(&self, set: &'s WorkingSet) -> impl Iterator<Item = &'s Talk> + use<'s, 'a> {
         let deal = Some(self.deal);
         let talks = set.talks.get(&self.contact).into_iter().flatten();

@@ -1,14 +1,7 @@
 //! The contact of a message or a lead: found by the strongest key, or new. Data about a
 //! known contact only fills fields that were empty.
 
-use serde_json::{Map, Value};
-
-use super::ContactRecord;
-use super::working_set::WorkingSet;
-use crate::change::RowChange;
-use leadhost_domain::contact;
-use leadhost_domain::id::{ContactId, WorkspaceId};
-use leadhost_domain::time::Micros;
+use crate::decide::prelude::*;
 
 /// Data about a person, and the keys to find their contact by.
 #[derive(Default)]
@@ -38,7 +31,6 @@ pub(super) fn find_or_create(
     id
 }
 
-/// Creates a contact, which has no keys yet.
 pub(super) fn create(
     set: &mut WorkingSet,
     workspace: WorkspaceId,
@@ -59,7 +51,6 @@ pub(super) fn create(
     id
 }
 
-/// Finds a contact by its strongest key.
 pub(super) fn find(set: &WorkingSet, workspace: WorkspaceId, keys: &[String]) -> Option<ContactId> {
     find_by(keys, |key, _, joins| {
         let id = *set.contact_keys.get(&(workspace, key.clone()))?;
@@ -160,7 +151,6 @@ fn set_banned(
     true
 }
 
-/// Returns whether the contact is banned. False if it is unknown.
 pub(super) fn is_banned(set: &WorkingSet, id: ContactId) -> bool {
     set.contacts
         .get(&id)

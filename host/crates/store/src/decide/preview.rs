@@ -1,14 +1,11 @@
 //! Replays that are only shown: what an operator would get by applying them. The delivery and all rows
 //! stay as they are.
 
-use std::collections::BTreeMap;
-
 use super::items::{ITEMS_LAST_PLACE, ItemContext, stored};
-use super::working_set::WorkingSet;
-use super::{ItemRecord, diff, inbound, lead};
-use crate::change::RowChange;
-use crate::{DeliveryOutcome, Event, ItemResult, NewEvent, NewFetch, Reconversion, WriteOutcome};
-use leadhost_domain::delivery::{ItemStatus, status_of};
+use super::{diff, inbound, lead};
+use crate::decide::prelude::*;
+use crate::{DeliveryOutcome, Event, ItemResult, NewEvent, NewFetch, Reconversion};
+use leadhost_domain::delivery::status_of;
 use leadhost_domain::repair::CREATED_MESSAGE;
 
 /// Returns the status and the items that the delivery would have. It is held under this lease, and is
@@ -65,7 +62,6 @@ pub(super) fn decide(set: &mut WorkingSet, new: &Reconversion) -> WriteOutcome {
     })
 }
 
-/// Returns what an item would be, with its place if it is a finished one.
 fn item_of(
     set: &mut WorkingSet,
     context: &mut ItemContext<'_>,

@@ -3,14 +3,9 @@
 
 use super::dialogue::SendState;
 use super::failure_report::{self, FailureSource, ReportedFailure};
-use super::working_set::WorkingSet;
 use super::{conversation, people};
-use crate::Channel;
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use leadhost_domain::channel::Category;
-use leadhost_domain::id::MessageId;
-use leadhost_domain::message::MessageProgress;
-use leadhost_domain::time::Micros;
 
 /// Adds a status to a message, under the channel's id or its own. Returns whether it was
 /// new. The message is out from then on. Without a time, the status was reported before,
@@ -76,7 +71,6 @@ pub(super) fn end_send(set: &mut WorkingSet, channel: &Channel, id: MessageId) {
     }
 }
 
-/// Removes the send of a message.
 pub(super) fn drop_send(set: &mut WorkingSet, id: MessageId) {
     if let Some(send) = set.dialogue.sends.get_mut(&id) {
         send.change = RowChange::Removed;

@@ -3,11 +3,9 @@
 //! deliveries of each address stay. Junk from one sender does not push out the lead of
 //! another, whichever came first.
 
-use std::collections::{BTreeMap, VecDeque};
+use crate::decide::prelude::*;
+use std::collections::VecDeque;
 use std::net::IpAddr;
-
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
 
 /// The fixed cost of a delivery, in bytes. It makes a share that is full by count weigh
 /// as much as one that is full by bytes: many small deliveries weigh as much as a few
@@ -15,7 +13,6 @@ use leadhost_domain::limits;
 const FIXED_COST: u64 =
     limits::QUARANTINED_BYTES_PER_CONNECTION / limits::QUARANTINED_PER_CONNECTION;
 
-/// A delivery in quarantine.
 #[derive(Clone, Copy, Debug)]
 pub struct Quarantined {
     pub id: DeliveryId,
@@ -34,7 +31,6 @@ impl Quarantined {
     }
 }
 
-/// The quarantine of one connection.
 #[derive(Debug, Default)]
 pub struct Quarantine {
     count: u64,
@@ -43,7 +39,6 @@ pub struct Quarantine {
     shares: BTreeMap<Option<IpAddr>, Share>,
 }
 
-/// The share of one address.
 #[derive(Debug, Default)]
 struct Share {
     /// The cost of all its deliveries, including leased ones.
@@ -118,7 +113,6 @@ impl Quarantine {
 mod tests {
     use super::*;
     use leadhost_domain::id::uuid_at;
-    use leadhost_domain::time::Micros;
 
     const MIB: u64 = 1 << 20;
     const COUNT: u64 = limits::QUARANTINED_PER_CONNECTION;

@@ -1,25 +1,17 @@
 //! The rows that a store must load before a batch can be decided.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::accept::enters_quarantine;
 use super::dialogue::ReferenceKey;
-use super::working_set::{ClaimKey, WorkingSet};
-use super::{DeliveryRecord, undo};
+use super::undo;
+use super::working_set::ClaimKey;
+use crate::decide::prelude::*;
 use crate::{
-    Channel, ContactParting, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, Mode,
-    NewDeal, NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,
+    ContactParting, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, NewDeal,
+    NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,
     message_error_id,
 };
 use leadhost_domain::channel::ChannelError;
-use leadhost_domain::contact;
 use leadhost_domain::deal;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DeliveryId, MessageErrorId,
-    MessageId, ProductId, RepairId, TicketId, WorkspaceId,
-};
-use leadhost_domain::limits;
 use leadhost_domain::repair::{CONVERSATIONS, PERSON, RepairedKind, SPLIT};
 
 /// Sorted sets, so that a store that locks rows always locks them in the same order.
@@ -31,9 +23,7 @@ pub struct ReadSet {
     pub contact_keys: BTreeSet<(WorkspaceId, String)>,
     pub products: BTreeSet<(WorkspaceId, String)>,
     pub product_ids: BTreeSet<(WorkspaceId, ProductId)>,
-    /// Owners, by normalised address.
     pub owners: BTreeSet<(WorkspaceId, String)>,
-    /// Deals by their ids, with their contacts.
     pub deals: BTreeSet<(WorkspaceId, DealId)>,
     /// Contacts by their ids, which may no longer exist.
     pub contacts: BTreeSet<(WorkspaceId, ContactId)>,
@@ -130,7 +120,6 @@ impl ItemPlaces {
     }
 }
 
-/// A report about a message that is known by its own id, by the channel's id, or both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MessageReport {
     pub reference: Option<ReferenceKey>,

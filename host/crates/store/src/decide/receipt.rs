@@ -1,16 +1,10 @@
 //! The receipt of a repair: a row for each field that its replays change.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Value, json};
-use uuid::Uuid;
-
 use super::items::ItemContext;
-use super::working_set::{NewRepairChange, WorkingSet};
-use super::{ContactRecord, people};
-use crate::change::RowChange;
-use crate::{FieldDiff, Mode, NewLead};
-use leadhost_domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId};
+use super::people;
+use super::working_set::NewRepairChange;
+use crate::decide::prelude::*;
+use crate::{FieldDiff, NewLead};
 use leadhost_domain::repair::{
     CONVERSATIONS, CREATED, KEYS, PERSON, RepairedKind, SHARED_KEYS, SPLIT,
 };
@@ -51,7 +45,6 @@ pub(super) fn note(
     }
 }
 
-/// Returns the contact whose id this is.
 pub(super) fn id_of(value: &Value) -> Option<ContactId> {
     value.as_str()?.parse().ok()
 }
@@ -64,7 +57,6 @@ pub(super) struct KeysSoFar {
 }
 
 impl KeysSoFar {
-    /// Returns the numbers in the working set.
     pub(super) fn in_set(set: &WorkingSet) -> Self {
         Self {
             own: set.new_contact_keys.len(),
@@ -146,7 +138,6 @@ pub(super) fn fields(contact: &ContactRecord) -> BTreeMap<String, Value> {
     own.into_iter().chain(props).collect()
 }
 
-/// Adds a new deal to the receipt.
 pub(super) fn note_created(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
@@ -158,7 +149,6 @@ pub(super) fn note_created(
     add(set, context, item, row, CREATED, values);
 }
 
-/// Adds a new contact that a deal got to the receipt.
 pub(super) fn note_split(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
@@ -169,7 +159,6 @@ pub(super) fn note_split(
     add(set, context, item, row, SPLIT, (json!(former), json!(new)));
 }
 
-/// Adds a field of a contact to the receipt.
 fn note_contact(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,

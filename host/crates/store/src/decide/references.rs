@@ -3,13 +3,8 @@
 //! answer to a send and its statuses have the same result in any order.
 
 use super::dialogue::ReferenceKey;
-use super::working_set::WorkingSet;
 use super::{Reference, progress};
-use crate::Channel;
-use crate::change::RowChange;
-use leadhost_domain::id::MessageId;
-use leadhost_domain::limits;
-use leadhost_domain::message::MessageProgress;
+use crate::decide::prelude::*;
 
 /// Binds the channel's id to this message, and returns whether that was new. An id that
 /// already belongs to another message stays there, and a message has a maximum number of

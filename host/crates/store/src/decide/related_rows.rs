@@ -5,17 +5,11 @@
 //! deals; the live tickets; the contacts and the rows of the report; deals and holds. A
 //! store that locks rows does so in its own order.
 
-use std::collections::BTreeSet;
-
 use super::dialogue::ReferenceKey;
 use super::failure_report::GIVEN_UP;
 use super::read_set::ReadSet;
-use super::working_set::WorkingSet;
+use crate::decide::prelude::*;
 use crate::message_error_id;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
-    WorkspaceId,
-};
 
 impl ReadSet {
     /// Messages, with their sends: the named ones, and those to which references and

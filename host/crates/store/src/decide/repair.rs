@@ -7,7 +7,6 @@ use super::working_set::WorkingSet;
 use crate::{DeliveryOutcome, ItemResult, Reconversion, RepairWrite, WriteOutcome};
 use leadhost_domain::repair::RepairState;
 
-/// Returns whether the repair is running in the generation for which the replay was made.
 pub(super) fn runs(set: &WorkingSet, repair: &RepairWrite) -> bool {
     set.repairs.get(&repair.id) == Some(&(RepairState::Running, repair.generation))
 }

@@ -1,36 +1,16 @@
 //! Computes how counts change when counted things change: pure, for every store.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-
-use uuid::Uuid;
-
-use crate::{Slots, StoreError};
+use crate::Slots;
+use crate::decide::prelude::*;
 use leadhost_domain::analytics::{CountKey, MeasureBits, MeasureCounts, TimeSlot, add};
+use leadhost_domain::word::words;
 use leadhost_domain::zone::{Day, Zone};
 
-/// The role of a build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BuildState {
-    Making,
-    Serving,
-    Retired,
-}
-
-impl BuildState {
-    /// Returns the word that the store keeps.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Making => "making",
-            Self::Serving => "serving",
-            Self::Retired => "retired",
-        }
-    }
-
-    /// Reads a word of the store. `None` if it is not a state.
-    pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Making, Self::Serving, Self::Retired]
-            .into_iter()
-            .find(|state| state.as_str() == text)
+words! {
+    BuildState: "the state of a build" {
+        Making = "making",
+        Serving = "serving",
+        Retired = "retired",
     }
 }
 
@@ -58,7 +38,6 @@ impl BuildPosition {
         self.forgotten > self.after.max(self.began)
     }
 
-    /// Returns whether the build serves and nothing has changed.
     pub fn is_idle(&self) -> bool {
         self.state == BuildState::Serving && self.after >= self.clock
     }
@@ -83,7 +62,6 @@ impl BuildPosition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reached {
     pub after: i64,
-    /// No more changes remain.
     pub is_all: bool,
 }
 
@@ -134,7 +112,6 @@ pub fn facts(
         .collect()
 }
 
-/// The counts of a thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
     pub slot: TimeSlot,
@@ -149,9 +126,7 @@ pub type SlotDeltas = BTreeMap<(TimeSlot, i64), MeasureCounts>;
 /// The result of a page of changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Deltas {
-    /// Facts to be written.
     pub facts: Vec<(Uuid, Fact)>,
-    /// Things whose facts are to be removed.
     pub gone: Vec<Uuid>,
     pub slots: SlotDeltas,
 }
@@ -240,7 +215,6 @@ pub fn portions(buckets: &[(Day, Slots)], slots: i32) -> Vec<Vec<(Day, Slots)>> 
 pub struct DayCells(BTreeMap<i64, MeasureCounts>);
 
 impl DayCells {
-    /// Parses the stored form.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         Ok(Self(Self::read(text)?.collect()))
     }
@@ -268,24 +242,20 @@ impl DayCells {
         }
     }
 
-    /// Adds the counts of all keys of another day.
     pub fn merge(&mut self, other: &Self) {
         for (key, counts) in other.iter() {
             self.add(key, counts);
         }
     }
 
-    /// Returns whether every count is 0.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the keys that have counts, in ascending order, each with its counts.
     pub fn iter(&self) -> impl Iterator<Item = (i64, &MeasureCounts)> {
         self.0.iter().map(|(key, counts)| (*key, counts))
     }
 
-    /// Returns the stored form.
     pub fn text(&self) -> String {
         let mut text = String::from("[");
         for (place, (key, counts)) in self.iter().enumerate() {

@@ -2,34 +2,20 @@
 //! a deal of a partner. Nothing is loaded: each batch works on what the previous ones
 //! decided. [`saved`] ends a batch.
 
-use std::time::Duration;
-
-use serde_json::json;
-
-use super::working_set::WorkingSet;
-use super::{ConversationRecord, TicketRecord, all};
-use super::{DealRecord, MessageRecord};
-use crate::change::RowChange;
+use super::all;
+use crate::decide::prelude::*;
 use crate::{
-    ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event,
-    IdempotencyClaim, IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification,
-    NotificationDetails, Notified, SendOutcome, SendSettlement, StoredAnswer, TicketPatch,
-    TicketPatched, Write, WriteOutcome,
+    ByPartner, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event, IdempotencyClaim,
+    IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification, NotificationDetails,
+    Notified, SendOutcome, SendSettlement, StoredAnswer, TicketPatch, TicketPatched, Write,
 };
 use leadhost_domain::channel::{Category, ChannelError};
-use leadhost_domain::contact;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ConversationId, DealId, KeyId, MessageId, OwnerId, PartnerId, ProductId,
-    TicketId, WorkspaceId,
-};
-use leadhost_domain::message::{MessageProgress, MessageState, TemplateName};
+use leadhost_domain::message::TemplateName;
 use leadhost_domain::phone::Phone;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 
 pub const NOW: Micros = Micros(1_750_000_000_000_000);
 
-/// Returns the instant this many seconds after [`NOW`].
 pub fn time(seconds: i64) -> Micros {
     NOW.plus_seconds(seconds)
 }
@@ -95,13 +81,11 @@ pub fn notification() -> Notification {
     }
 }
 
-/// Decides on one write as a batch of its own.
 pub fn decide(set: &mut WorkingSet, write: Write) -> WriteOutcome {
     let written = all(set, std::slice::from_ref(&write));
     written.expect("it can be decided").remove(0)
 }
 
-/// Stores a notification. Returns its message.
 pub fn notify(set: &mut WorkingSet, new: Notification) -> MessageId {
     match decide(set, Write::Notify(Box::new(new))) {
         WriteOutcome::Notified(Notified::Stored { message, .. }) => message,
@@ -147,7 +131,6 @@ pub fn accepted(external_id: &str, seconds: i64) -> SendOutcome {
     }
 }
 
-/// Returns an error by which the recipient cannot be reached.
 pub fn error(code: &str, details: &str) -> ChannelError {
     ChannelError {
         code: code.to_owned(),
@@ -233,7 +216,6 @@ pub fn claim(route: &str, fingerprint: &str) -> IdempotencyClaim {
     }
 }
 
-/// A deal for the recipient of [`notification`].
 pub fn new_deal() -> NewDeal {
     let phone = notification().phone;
     NewDeal {
@@ -340,7 +322,6 @@ pub fn conversation_by_id(set: &WorkingSet, id: ConversationId) -> &Conversation
     &set.dialogue.conversations[&id]
 }
 
-/// Lets the time of a conversation pass. Returns whether that changed it.
 pub fn elapse(set: &mut WorkingSet, conversation: ConversationId) -> bool {
     let elapse = Elapse {
         workspace: channel().workspace,

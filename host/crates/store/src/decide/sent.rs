@@ -5,16 +5,9 @@
 //! channel is out, and is never sent again.
 
 use super::dialogue::{NewHold, SendState};
-use super::working_set::WorkingSet;
 use super::{conversation, idempotency, people, progress, references, status};
-use crate::{
-    MessageOutcome, MessageVerdict, Resolution, SendOutcome, SendSettlement, SendStart,
-    WriteOutcome,
-};
-use leadhost_domain::contact;
-use leadhost_domain::id::{MessageId, WorkspaceId};
-use leadhost_domain::message::{MessageProgress, MessageState};
-use leadhost_domain::time::Micros;
+use crate::decide::prelude::*;
+use crate::{MessageOutcome, MessageVerdict, Resolution, SendOutcome, SendSettlement, SendStart};
 
 /// Returns the word for a send's state in its message.
 pub(super) fn state_word(state: SendState) -> MessageState {
@@ -209,7 +202,6 @@ fn wait(set: &mut WorkingSet, id: MessageId, at: Micros, attempts: u32) {
     }
 }
 
-/// Sets the message's state and reason, while no status has arrived.
 fn say(set: &mut WorkingSet, id: MessageId, state: MessageState, reason: Option<String>) {
     let Some(message) = set.dialogue.messages.get_mut(&id) else {
         return;

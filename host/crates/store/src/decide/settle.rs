@@ -2,21 +2,14 @@
 //! settle it; for any other host it is stale. The answer that gave the items stays with
 //! the delivery for a replay.
 
-use std::collections::HashSet;
-
 use super::accept::{finish, item_of};
 use super::earlier;
 use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_fetch, next_place};
-use super::working_set::{SettledAnswer, WorkingSet};
-use crate::change::RowChange;
+use super::working_set::SettledAnswer;
+use crate::decide::prelude::*;
 use crate::sql::json;
-use crate::{
-    FetchAnswer, FetchOutcome, FetchSettlement, ItemResult, Lease, StoreError, WriteOutcome,
-};
+use crate::{FetchAnswer, FetchOutcome, FetchSettlement, ItemResult, Lease};
 use leadhost_domain::connection::ConnectionPause;
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::time::Micros;
 
 /// Stores the answer of a source with its fetch. Returns [`WriteOutcome::Stale`] if the lease is
 /// not held.

@@ -3,15 +3,9 @@
 
 use super::dialogue::ReferenceKey;
 use super::failure_report::{self, FailureSource, GIVEN_UP, ReportedFailure};
-use super::working_set::WorkingSet;
-use super::{ItemRecord, progress, references};
-use crate::Channel;
+use super::{progress, references};
+use crate::decide::prelude::*;
 use leadhost_domain::channel::{Category, ChannelError};
-use leadhost_domain::contact;
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::MessageId;
-use leadhost_domain::message::MessageProgress;
-use leadhost_domain::time::Micros;
 
 /// A status from a webhook.
 pub(super) struct MessageStatusUpdate<'a> {
@@ -151,7 +145,6 @@ mod tests {
     };
     use super::*;
     use crate::SendOutcome;
-    use leadhost_domain::limits;
 
     enum Step {
         Answer(Box<SendOutcome>),

@@ -2,13 +2,10 @@
 //! at most one open ticket for each; changed by the desk. Resolving a ticket closes its
 //! conversation.
 
-use super::TicketRecord;
 use super::conversation;
-use super::working_set::WorkingSet;
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use crate::{TicketPatch, TicketPatched};
 use leadhost_domain::conversation::SPECIAL_INSTRUCTIONS;
-use leadhost_domain::id::{ConversationId, DealId, OwnerId, TicketId};
 use leadhost_domain::ticket::TicketStatus;
 
 /// Hands the conversation to people: to this owner, or to whichever agent takes it. The
@@ -168,7 +165,6 @@ mod tests {
     use super::*;
     use crate::DealPatch;
     use leadhost_domain::deal::DealStage;
-    use leadhost_domain::id::WorkspaceId;
 
     const CHANGED: TicketPatched = TicketPatched::Done { changed: true };
     const UNCHANGED: TicketPatched = TicketPatched::Done { changed: false };

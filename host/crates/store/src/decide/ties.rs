@@ -4,12 +4,9 @@
 //! names ([`contact::SAID`](leadhost_domain::contact::SAID)). A key that none of them names came from a
 //! conversation or a person, which proves that somebody has it.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-
-use super::working_set::{Talk, WorkingSet};
+use super::working_set::Talk;
 use crate::ContactParting;
-use leadhost_domain::contact;
-use leadhost_domain::id::{ContactId, DealId};
+use crate::decide::prelude::*;
 
 /// The match keys of a contact, while its leads are looked at, oldest first.
 pub(super) struct Ties<'a> {
@@ -102,7 +99,6 @@ impl<'a> Ties<'a> {
         self.base.contains(key) || self.older.contains(key)
     }
 
-    /// Returns whether the contact has a phone in that way.
     pub fn has_phone(&self) -> bool {
         let mut all = self.base.iter().chain(&self.older);
         all.any(|key| contact::strength(key) == 1)
@@ -121,7 +117,6 @@ impl<'a> Ties<'a> {
         self.is_strangers
     }
 
-    /// Returns whether anything gives the contact a key.
     pub fn gives(&self, key: &String) -> bool {
         self.names(key) || self.base.contains(key)
     }

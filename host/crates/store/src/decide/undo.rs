@@ -1,18 +1,13 @@
 //! Undoes changes of a repair, newest first. A field is restored only if it still has the
 //! value that the repair gave it: what a person or a newer delivery changed since stays.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Map, Value, json};
-
 use super::diff::history_name;
 use super::receipt::{LEFT, MOVED, id_of};
-use super::working_set::{UndoneChange, WorkingSet};
-use super::{ContactRecord, conversation, deal, people};
-use crate::{ChangedBy, FieldChange, RepairUndo, WriteOutcome};
-use leadhost_domain::contact;
+use super::working_set::UndoneChange;
+use super::{conversation, deal, people};
+use crate::decide::prelude::*;
+use crate::{ChangedBy, FieldChange, RepairUndo};
 use leadhost_domain::deal::TEST;
-use leadhost_domain::id::{ContactId, ConversationId, DealId, WorkspaceId};
 use leadhost_domain::repair::{
     CONVERSATIONS, CREATED, KEYS, LOST_KEYS, LOST_SHARED_KEYS, MERGED, PERSON, RepairChange,
     RepairState, RepairUndone, RepairedKind, SHARED_KEYS, SPLIT, TAKEN_KEYS,
@@ -21,7 +16,6 @@ use leadhost_domain::repair::{
 /// The changes that took match keys from a contact.
 const LOST: [&str; 2] = [LOST_KEYS, LOST_SHARED_KEYS];
 
-/// The changes of deals for their histories.
 type Histories = BTreeMap<(WorkspaceId, DealId), Vec<FieldChange>>;
 
 /// Decides what becomes of each change. Nothing is decided unless the repair is being undone in
@@ -66,10 +60,7 @@ fn one(
 ) -> RepairUndone {
     let id = ContactId(change.row);
     let field = change.field.as_str();
-    // Receipts of former releases do not say what the merged contact was.
-    let was_merged_blindly =
-        field == MERGED && !before.is_object() || field == TAKEN_KEYS && !before.is_string();
-    if field == CREATED || was_merged_blindly {
+    if field == CREATED {
         return RepairUndone::Stays;
     }
     match change.kind {
@@ -175,7 +166,6 @@ fn undo_deal_change(
     RepairUndone::Undone
 }
 
-/// Restores a field of a contact. Returns whether it had the value of the repair.
 fn restore_contact_field(
     contact: &mut ContactRecord,
     field: &str,
@@ -194,7 +184,6 @@ fn restore_contact_field(
     }
 }
 
-/// Returns whether a change gave a contact match keys that an undo takes away.
 fn is_of_keys(change: &RepairChange) -> bool {
     [KEYS, SHARED_KEYS, TAKEN_KEYS].contains(&change.field.as_str())
 }
@@ -350,7 +339,6 @@ pub(super) fn conversations_of(change: &RepairChange) -> Vec<ConversationId> {
     }
 }
 
-/// Returns the match keys that the undo of a change looks at.
 pub(super) fn keys_of(change: &RepairChange) -> Vec<String> {
     match &change.values {
         Some((_, keys)) if is_of_keys(change) => contact::texts(keys),
@@ -367,11 +355,9 @@ pub(super) fn leads_of(change: &RepairChange) -> Option<ContactId> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::DealRecord;
     use super::super::people::{self, PersonDetails};
     use super::super::sample::{NOW, channel, working_set};
     use super::*;
-    use leadhost_domain::id::{DeliveryId, RepairId};
     use leadhost_domain::phone;
 
     struct Changed {
@@ -484,15 +470,14 @@ mod tests {
     }
 
     #[test]
-    fn a_deal_of_a_merged_contact_and_a_new_deal_stay() {
+    fn a_deal_of_a_contact_that_is_gone_and_a_new_deal_stay() {
         let mut changed = changed();
         let gone = ContactId::new(NOW);
         let all = vec![
             changed.change(CREATED, Value::Null, json!(changed.deal)),
-            changed.change(MERGED, json!(gone), json!(changed.contact)),
             changed.change(PERSON, json!(gone), json!(changed.contact)),
         ];
-        assert_eq!(changed.undo(all), [RepairUndone::Stays; 3]);
+        assert_eq!(changed.undo(all), [RepairUndone::Stays; 2]);
     }
 
     #[test]

@@ -2,32 +2,19 @@
 //! store. Each row records whether it is new or changed. For contacts and deals the order of
 //! their first changes is recorded too, which is the order of their stamps.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-
-use serde_json::{Map, Value};
-use uuid::Uuid;
-
+use super::FetchRecord;
 use super::dialogue::Dialogue;
 use super::dialogue::touch;
 use super::quarantine::Quarantine;
-use super::{Claim, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemRecord};
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use crate::sql::Json;
 use crate::{
     ByPartner, ChangedBy, ConversionPart, ConvertedBy, DeliveryOutcome, FieldChange, ItemOutcome,
 };
 use leadhost_domain::connection::ConnectionPause;
 use leadhost_domain::contact::SAID;
-use leadhost_domain::deal::DealStatus;
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::exchange::HttpResponse;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, OwnerId,
-    ProductId, RepairId, TicketId, WorkspaceId,
-};
-use leadhost_domain::limits;
 use leadhost_domain::repair::{RepairState, RepairUndone, RepairedKind};
-use leadhost_domain::time::Micros;
 
 pub type ClaimKey = (ConnectionId, String);
 
@@ -54,12 +41,10 @@ pub struct WorkingSet {
     pub products: HashMap<(WorkspaceId, String), ProductId>,
     /// The existing products of `ReadSet::product_ids`, with their external ids.
     pub product_ids: HashMap<(WorkspaceId, ProductId), String>,
-    /// By normalised address.
     pub owners: HashMap<(WorkspaceId, String), OwnerId>,
     pub first_agents: HashMap<WorkspaceId, AgentId>,
     /// The quarantines that the batch may fill. All others have enough room.
     pub quarantine: HashMap<ConnectionId, Quarantine>,
-    /// Conversations and messages.
     pub dialogue: Dialogue,
     /// The states of repairs, with their generations.
     pub repairs: HashMap<RepairId, (RepairState, i64)>,
@@ -92,7 +77,6 @@ pub struct WorkingSet {
     pub undone_changes: Vec<UndoneChange>,
     /// Deliveries that count for this version again, because a change of its repair was undone.
     pub harmed_again: BTreeMap<(WorkspaceId, DeliveryId), ConvertedBy>,
-    /// Match keys that their contacts lose.
     pub removed_contact_keys: Vec<(WorkspaceId, String)>,
     /// Match keys that their contacts share no more.
     pub removed_shared_keys: Vec<(WorkspaceId, String, ContactId)>,
@@ -122,7 +106,6 @@ impl Talk {
     }
 }
 
-/// A row of the receipt of a repair.
 #[derive(Debug)]
 pub struct NewRepairChange {
     pub workspace: WorkspaceId,
@@ -138,7 +121,6 @@ pub struct NewRepairChange {
     pub after: Value,
 }
 
-/// The result of an undo for a row of a receipt.
 #[derive(Debug)]
 pub struct UndoneChange {
     pub workspace: WorkspaceId,
@@ -146,7 +128,6 @@ pub struct UndoneChange {
     pub undone: RepairUndone,
 }
 
-/// A row of a deal's history.
 #[derive(Debug)]
 pub struct NewHistory {
     pub workspace: WorkspaceId,
@@ -155,7 +136,6 @@ pub struct NewHistory {
     pub changes: Vec<FieldChange>,
 }
 
-/// A log entry of a deal.
 #[derive(Debug)]
 pub struct NewLog {
     pub by: ByPartner,
@@ -167,7 +147,6 @@ pub struct NewLog {
     pub metadata: Map<String, Value>,
 }
 
-/// The items of a delivery that the batch does not look at.
 #[derive(Debug, Default)]
 pub struct Others {
     /// How many there are in each status, where that matters.
@@ -211,7 +190,6 @@ impl DeliveryRecord {
         self.others.last = self.others.last.max(Some(last));
     }
 
-    /// Returns whether any of its items made or changed a deal.
     pub fn has_finished_items(&self) -> bool {
         self.items.values().any(ItemRecord::is_finished)
             || self
@@ -262,7 +240,6 @@ impl DeliveryRecord {
 }
 
 impl ItemRecord {
-    /// Creates an item without a deal, a contact or a message.
     pub fn new(status: ItemStatus, external_id: Option<String>) -> Self {
         Self {
             status,
@@ -275,7 +252,6 @@ impl ItemRecord {
         }
     }
 
-    /// Creates an item with a message, but without a deal or a contact.
     pub fn with_message(status: ItemStatus, external_id: Option<String>, message: &str) -> Self {
         Self {
             message: Some(message.to_owned()),
@@ -288,7 +264,6 @@ impl ItemRecord {
         self.status.is_finished()
     }
 
-    /// Returns the outcome of the item at this place.
     pub fn outcome(&self, index: u32) -> ItemOutcome {
         ItemOutcome {
             index,
@@ -302,7 +277,6 @@ impl ItemRecord {
     }
 }
 
-/// The answer of a source to a settled fetch.
 #[derive(Debug)]
 pub struct SettledAnswer {
     pub workspace: WorkspaceId,
@@ -418,12 +392,10 @@ impl WorkingSet {
         true
     }
 
-    /// Marks the contact as changed. It gets a stamp after those that changed before it.
     pub fn touch_contact(&mut self, id: ContactId) {
         touch!(self.contacts, self.changed_contacts, id);
     }
 
-    /// Marks the deal as changed. It gets a stamp after those that changed before it.
     pub fn touch_deal(&mut self, id: DealId) {
         touch!(self.deals, self.changed_deals, id);
     }
@@ -443,7 +415,6 @@ impl WorkingSet {
         }
     }
 
-    /// Adds a new contact, which gets a stamp.
     pub fn add_contact(&mut self, id: ContactId, contact: ContactRecord) {
         self.contacts.insert(id, contact);
         self.changed_contacts.push(id);

@@ -1,13 +1,10 @@
 //! Contacts: the people that deals belong to.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::record::fed;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::schema::described::table;
-use leadhost_domain::id::{ContactId, WorkspaceId};
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 table! {
     pub static CONTACTS: "contacts" {

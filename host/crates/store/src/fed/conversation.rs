@@ -1,13 +1,8 @@
 //! Conversations between a contact and an instance.
 
-use serde_json::{Map, Value};
-
 use super::record::fed;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::schema::described::table;
-use leadhost_domain::id::{AgentId, ContactId, ConversationId, DealId, WorkspaceId};
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 // The instance and the source of a conversation never change. A repair may give it another contact.
 table! {

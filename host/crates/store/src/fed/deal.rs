@@ -1,18 +1,10 @@
 //! Deals.
 
-use serde_json::{Map, Value};
-
 use super::record::fed;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::schema::described::table;
 use leadhost_domain::deal::{DealStage, DealStatus};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, PartnerId, ProductId,
-    WorkspaceId,
-};
 use leadhost_domain::provenance::Provenance;
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 // The creator and the origin of a deal never change. The partner of a deal that came through a
 // connection is the connection's.

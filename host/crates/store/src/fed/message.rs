@@ -1,14 +1,10 @@
 //! Messages of conversations, and their progress.
 
 use super::record::fed;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::schema::described::table;
 use crate::schema::table::Ends;
-use leadhost_domain::id::{AgentId, ContactId, ConversationId, MessageId, WorkspaceId};
 use leadhost_domain::message::{Actor, Metadata};
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 // The content of a message never changes; its progress does.
 table! {
@@ -25,7 +21,6 @@ table! {
         id: MessageId [exported] = id,
         conversation_id => conversation: ConversationId [exported, fixed],
         contact_id => contact: ContactId [fixed],
-        /// The instance that it went through.
         agent_id => agent: Option<AgentId> [fixed],
         created_at: Micros [exported, fixed],
         actor: Actor [exported, fixed],

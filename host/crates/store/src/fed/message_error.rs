@@ -1,13 +1,8 @@
 //! Failures that channels report.
 
 use super::record::fed;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::schema::described::table;
-use leadhost_domain::id::{
-    AgentId, ConversationId, DealId, MessageErrorId, MessageId, WorkspaceId,
-};
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 table! {
     pub static MESSAGE_ERRORS: "message_errors" {
@@ -16,7 +11,6 @@ table! {
         exported_first: &["id", "workspace_id", "cursor_us", "recipient_id", "deal_id"],
     }
 
-    /// A failure that a channel reported.
     #[derive(Clone, Debug)]
     pub struct MessageErrorRecord |self, row, id: MessageErrorId, cursor_us: i64, _at: Micros| {
         workspace_id => workspace: WorkspaceId [exported],

@@ -1,11 +1,7 @@
 //! How rows of feeds are written.
 
-use crate::StoreError;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::sql::{Arg, Sql};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 /// A row of a feed, and how it is written.
 pub trait Fed<const N: usize> {
@@ -13,15 +9,11 @@ pub trait Fed<const N: usize> {
     const FEED: Entity;
     /// Whether another host may create the same row at the same time.
     const MAY_MEET: bool;
-    /// Returns the workspace whose feed the row belongs to.
     fn workspace(&self) -> WorkspaceId;
-    /// Returns how the batch changed the row.
     fn change(&self) -> RowChange;
     /// Whether the row is finished, so that another one of its kind may be created.
     fn is_over(&self) -> bool;
-    /// Returns the statement that inserts rows with all columns.
     fn insert() -> &'static Sql;
-    /// Returns the statement that updates all columns except the key and the fixed ones.
     fn update() -> &'static Sql;
     /// Returns the values of all columns. `at` is the time of the write.
     fn values(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; N], StoreError>;

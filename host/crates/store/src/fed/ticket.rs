@@ -1,14 +1,9 @@
 //! Tickets: conversations and deals that people handle.
 
 use super::record::fed;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::schema::described::table;
-use leadhost_domain::id::{
-    AgentId, ContactId, ConversationId, DealId, OwnerId, TicketId, WorkspaceId,
-};
-use leadhost_domain::row::Entity;
 use leadhost_domain::ticket::TicketStatus;
-use leadhost_domain::time::Micros;
 
 // A ticket keeps what was known of its conversation when it opened. It may get a conversation or a
 // deal that it had not, and a repair may give it another contact.

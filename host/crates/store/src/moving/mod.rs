@@ -12,22 +12,17 @@ pub mod tables;
 mod target;
 mod value;
 
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-use uuid::Uuid;
+use std::time::Instant;
 
 use self::source::{Counters, MoveSource};
 use self::tables::moved as moved_tables;
 use self::target::{MoveTarget, TargetState};
 use self::value::Sum;
-use super::StoreError;
 use super::schema::table::TableSchema;
+use crate::prelude::*;
 use leadhost_config::StoreUrl;
 use leadhost_domain::clock::Clock;
-use leadhost_domain::limits;
 
-/// The parameters of a move.
 pub struct MoveOptions<'a> {
     /// A SQLite file that no service is using.
     pub from: &'a Path,
@@ -40,7 +35,6 @@ pub struct MoveOptions<'a> {
     pub sealing_key: Option<&'a str>,
 }
 
-/// Progress, for the caller.
 #[derive(Clone, Debug)]
 pub enum MoveProgress<'a> {
     /// The move continues where an earlier run ended.
@@ -64,7 +58,6 @@ pub enum MoveProgress<'a> {
     },
 }
 
-/// The result of a move.
 #[derive(Clone, Debug)]
 pub struct Moved {
     pub store: Uuid,

@@ -4,22 +4,18 @@
 //! the last row of any page.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use uuid::Uuid;
 
 use super::value::{self, MovedValue};
 use crate::error::odd;
+use crate::prelude::*;
 use crate::schema::table::TableSchema;
-use crate::sql::{SqlRow, SqlValue};
-use crate::{StoreError, sqlite};
+use crate::sqlite;
 use leadhost_domain::clock::Clock;
-use leadhost_domain::limits;
 
 /// Identifies a row: the values of its key columns.
 pub type RowKey = Vec<KeyPart>;
@@ -40,13 +36,11 @@ pub struct MoveSource {
     _lock: File,
 }
 
-/// A page of rows, as they will be in the target.
 #[derive(Debug, Default)]
 pub struct MovingPage {
     pub rows: Vec<Vec<MovedValue>>,
     /// The key of the last row. `None`: no rows follow this page.
     pub last: Option<RowKey>,
-    /// Characters that PostgreSQL cannot hold.
     pub replaced: u64,
 }
 
@@ -100,7 +94,6 @@ impl MoveSource {
         })
     }
 
-    /// Leaves the note that the store has moved, so that it is not served by mistake.
     pub fn leave(self, to: &str) -> Result<(), StoreError> {
         sqlite::leave(&self.file, to)
     }
@@ -121,7 +114,6 @@ impl MoveSource {
         .await
     }
 
-    /// Returns the number of rows in a table.
     pub async fn count(&self, table: &TableSchema) -> Result<u64, StoreError> {
         let sql = format!("select count(*) from {}", table.name);
         self.ask(move |connection| {
@@ -158,7 +150,6 @@ impl MoveSource {
 }
 
 impl Pages {
-    /// Returns the next page. After the last page there is none.
     pub async fn next(&mut self) -> Result<MovingPage, StoreError> {
         let next = self.0.recv().await;
         next.unwrap_or_else(|| Err(ended_badly()))
@@ -274,7 +265,6 @@ mod tests {
     use super::*;
     use crate::moving::tables::moved;
     use crate::schema;
-    use crate::sql::SqlType;
     use leadhost_domain::clock::SystemClock;
 
     /// Opens a new store, with what keeps it alive.

@@ -3,24 +3,18 @@
 //! continues there. Everything runs as the owner of the tables, who is exempt from the
 //! policies between tenants.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
-use uuid::Uuid;
 
 use super::source::{Counters, MovingPage, RowKey};
 use super::tables::moved;
 use super::value::{self, Sum};
+use crate::postgres;
 use crate::postgres::run::bind_list;
+use crate::prelude::*;
 use crate::schema::table::{ColumnSchema, TableSchema};
-use crate::sql::{SqlRow, SqlType};
-use crate::{StoreError, postgres};
 use leadhost_config::StoreUrl;
-use leadhost_domain::limits;
 
-/// The progress of a move, kept in the database itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MoveRecord {
     /// The counters of the source when the move began.
@@ -40,7 +34,6 @@ pub struct TableProgress {
     pub copied: bool,
     /// The sum, once both sides were found equal.
     pub checked: Option<String>,
-    /// Characters that the database cannot hold.
     pub replaced: u64,
 }
 
@@ -49,7 +42,6 @@ pub struct MoveTarget {
     pub progress: MoveRecord,
 }
 
-/// The state of the target at the beginning.
 pub enum TargetState {
     /// The move can proceed. True: it began earlier.
     Ready(MoveTarget, bool),
@@ -238,7 +230,6 @@ impl MoveTarget {
         Ok(sum)
     }
 
-    /// Records that both sides are equal.
     pub async fn checked(&mut self, table: &TableSchema, sum: &Sum) -> Result<(), StoreError> {
         let mut of = self.progress(table);
         of.checked = Some(sum.text());

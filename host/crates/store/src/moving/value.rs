@@ -10,14 +10,12 @@ use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use crate::StoreError;
 use crate::error::odd;
 use crate::postgres::columns;
+use crate::prelude::*;
 use crate::row::{ColumnRef, RowColumns as _};
 use crate::schema::table::{ColumnSchema, TableSchema};
-use crate::sql::{SqlRow, SqlType, SqlValue};
 
-/// The value of a column.
 pub type MovedValue = SqlValue<'static>;
 
 /// Reads a row of either database, whose columns are those of the table in their order. `replaced`
@@ -148,7 +146,6 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds a row to the sum.
     pub fn add(&mut self, row: &[MovedValue]) {
         let mut hash = Sha256::new();
         for cell in row {
@@ -161,7 +158,6 @@ impl Sum {
         self.digests = self.digests.wrapping_add(u128::from_be_bytes(half));
     }
 
-    /// Returns the sum as 32 hexadecimal digits, without the number of rows.
     pub fn text(&self) -> String {
         format!("{:032x}", self.digests)
     }

@@ -1,13 +1,8 @@
 //! Counts deliveries and messages in slots of time, through the indexes by connection and by instance.
 //! Ids sort by time, so a range of ids is a range of time.
 
-use uuid::Uuid;
-
-use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{ActivityOf, ActivitySlot, Store, StoreError};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use crate::operations::prelude::*;
+use crate::{ActivityOf, ActivitySlot};
 
 statements! {
     // One seek into the index by connection, and the rows of the range. Past the limit, the newest count.

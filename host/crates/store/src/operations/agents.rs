@@ -1,11 +1,6 @@
 //! Workspaces, their partners, their agents and the owners of their deals.
 
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, sql, statements};
-use crate::{Store, StoreError};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
+use crate::operations::prelude::*;
 use leadhost_domain::workspace::{Agent, Owner, Partner, Workspace};
 
 statements! {
@@ -40,14 +35,12 @@ order by name collate \"C\", email collate \"C\"");
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Returns all workspaces, by slug.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
         self.database
             .rows(VisibleRows::Exempt, &WORKSPACES, [], Workspace::from_row)
             .await
     }
 
-    /// Returns the partners of a workspace, by name.
     pub async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
         let args = args! { workspace };
         self.database
@@ -55,7 +48,6 @@ impl Store {
             .await
     }
 
-    /// Returns the agents of a workspace, by id.
     pub async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
         let args = args! { workspace };
         self.database
@@ -68,7 +60,6 @@ impl Store {
             .await
     }
 
-    /// Returns the owners of a workspace, by name, then e-mail address.
     pub async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
         let args = args! { workspace };
         self.database

@@ -1,10 +1,7 @@
 //! Answers of sources to settled fetches, and the fetches that are still to be made.
 
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, args, sql, statements};
-use crate::{KeptAnswer, Store, StoreError, WaitingFetch};
-use leadhost_domain::id::{DeliveryId, WorkspaceId};
+use crate::operations::prelude::*;
+use crate::{KeptAnswer, WaitingFetch};
 
 statements! {
     // Selects the numbers first, so that the sort does not carry the bodies along.

@@ -1,16 +1,10 @@
 //! The audit: rows are added and read, never changed. The first ones are removed after their retention.
 
-use std::time::Duration;
-
 use serde_json::json;
 
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row, read};
-use crate::schema::table::reading;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{AuditExtent, AuditFilter, Store, StoreError};
+use crate::operations::prelude::*;
+use crate::{AuditExtent, AuditFilter};
 use leadhost_domain::audit::{Act, AuditActor, AuditCheckpoint, AuditRow, OperatorAct, SERVICE};
-use leadhost_domain::time::Micros;
 
 statements! {
     // One host at a time: two that read the last row at once would both follow it. Readers are not
@@ -76,12 +70,10 @@ from_row! {
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Adds an act to the audit, after its last row.
     pub async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {
         steps!(self.database.write(Exempt), |tx| add_in(tx, act).await).await
     }
 
-    /// Returns rows of the audit, newest first.
     pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         let args = args! {
             from filter: actor, act, since, folded, limit;
@@ -92,7 +84,6 @@ impl Store {
             .await
     }
 
-    /// Returns the rows of the audit after a number, oldest first, at most `limit`.
     pub async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
         let args = args! { after, limit };
         self.database
@@ -130,7 +121,6 @@ impl Store {
         .await
     }
 
-    /// Returns which rows the audit has.
     pub async fn audit_extent(&self) -> Result<AuditExtent, StoreError> {
         steps!(self.database.read(Exempt), |tx| {
             tx.only(&EXTENT, &[], AuditExtent::from_row).await

@@ -5,23 +5,14 @@
 //! Hosts take work from the same queue and never wait for each other: a host skips the rows that
 //! another one is about to take.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use uuid::Uuid;
-
 use crate::claim_turns::{ClaimCandidate, ClaimTurns};
-use crate::database::Database;
 use crate::decide::SendState;
 use crate::operations::batch::load::locked::{SEND, WHOLE};
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row, read};
+use crate::operations::prelude::*;
 use crate::schema::response;
-use crate::sql::{Json, Sql, Tx, args, sql, statements, steps};
+use crate::sql::Json;
 use crate::sqlite::threads::End;
-use crate::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, NewDelivery, Store, StoreError};
-use leadhost_domain::id::{DeliveryId, MessageId, WorkspaceId};
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use crate::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, NewDelivery};
 
 // Finds, for each kind, the oldest work of each connection that no other host is about to take.
 // Connections with work are found one after the other in an index, regardless of how much work each

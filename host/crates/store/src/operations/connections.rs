@@ -1,14 +1,8 @@
 //! Connections: by id for the intake, by name for operators. They contain nothing about a person,
 //! and are read before a workspace is known.
 
-use std::collections::HashSet;
-
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Store, StoreError};
+use crate::operations::prelude::*;
 use leadhost_domain::connection::{Connection, ConnectionPause};
-use leadhost_domain::id::{ConnectionId, WorkspaceId};
 
 macro_rules! connections_where {
     ($rest:literal) => {
@@ -42,7 +36,6 @@ where id = :id");
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Returns a source or channel. `None` if there is no such connection.
     pub async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
         let args = args! { id };
         self.database
@@ -50,7 +43,6 @@ impl Store {
             .await
     }
 
-    /// Returns the ids of the connections of all workspaces.
     pub async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError> {
         let ids = self
             .database
@@ -59,7 +51,6 @@ impl Store {
         Ok(ids.into_iter().collect())
     }
 
-    /// Returns the sources and channels of one workspace, or of all, by name.
     pub async fn connections(
         &self,
         workspace: Option<WorkspaceId>,
@@ -70,7 +61,6 @@ impl Store {
             .await
     }
 
-    /// Pauses the fetches of a connection, or resumes them.
     pub async fn pause_connection(
         &self,
         id: &ConnectionId,

@@ -4,25 +4,16 @@
 //! if given, are applied to what it found.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
-use uuid::Uuid;
-
-use crate::database::Database;
 use crate::operations::agents;
+use crate::operations::prelude::*;
 use crate::operations::said;
-use crate::postgres::VisibleRows;
 use crate::row::deals::{Looked, phone_key_of};
-use crate::row::{FromRow as _, cells, from_row};
-use crate::sql::{Arg, Sql, args, sql, statements, steps};
 use crate::{
     DealChange, DealFilter, DealItem, DealLog, DealPage, DealPast, FoundDeal, NewestDeals, Scope,
-    Store, StoreError,
 };
 use leadhost_domain::contact::{SAID, email_key};
 use leadhost_domain::deal::DealView;
-use leadhost_domain::id::{ContactId, DealId, DealLogId, WorkspaceId};
-use leadhost_domain::limits;
 use leadhost_domain::said::Said;
 
 /// Selects the contacts that have a key: the first owner and those that share it.
@@ -40,7 +31,6 @@ macro_rules! having {
     };
 }
 
-/// Selects a page of deals with their related rows.
 macro_rules! shown {
     ($page:expr) => {
         sql(concat!(

@@ -4,28 +4,18 @@
 //! PostgreSQL the key of deliveries begins with the workspace, and the policies show only rows of
 //! the named workspaces. Unfinished deliveries are found through the queue, which is short.
 
-use crate::{ItemOutcome, NewDelivery, Store};
+use crate::operations::prelude::*;
+use crate::{ItemOutcome, NewDelivery};
 use leadhost_domain::connection::Connection;
 use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::time::Duration;
 
-use uuid::Uuid;
-
-use crate::database::Database;
 use crate::operations::agents;
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, cells, from_row};
-use crate::sql::{Sql, args, sql, statements, steps};
 use crate::{
     Backlog, ConvertedFilter, DeliveryCount, DeliveryDetail, DeliveryFilter, DeliverySummary,
-    LeftDeliveries, StoreError,
+    LeftDeliveries,
 };
 use leadhost_domain::connection::EndedChange;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{ConnectionId, ContactId, DeliveryId, WorkspaceId, first_uuid_at};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use leadhost_domain::id::first_uuid_at;
 
 // All filters apply to the inner query; the remaining columns are looked up only for its rows.
 macro_rules! deliveries_of {
@@ -389,7 +379,6 @@ from_row! {
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Returns a delivery with its request, notes and items. `None` if it does not exist.
     pub async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
         steps!(self.database.read_many(All), |tx| {
             let found = tx
@@ -448,7 +437,6 @@ impl Store {
         .await
     }
 
-    /// Returns deliveries, newest first.
     pub async fn deliveries(
         &self,
         filter: &DeliveryFilter,
@@ -613,10 +601,7 @@ impl Store {
     ) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
         let workspace = filter.workspace;
         let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
-        let args = args! {
-            from filter: connection, since, digest;
-            workspace, from, rows, limit,
-        };
+        let args = args! { from filter: connection, since, digest; workspace, from, rows, limit };
         self.database
             .many_rows(
                 VisibleRows::Of(&[workspace]),
@@ -627,7 +612,6 @@ impl Store {
             .await
     }
 
-    /// Returns when the last delivery of each connection came in. Connections without one are left out.
     pub async fn last_deliveries(&self) -> Result<HashMap<ConnectionId, Micros>, StoreError> {
         steps!(self.database.read_many(Of(&[])), |tx| {
             let mut found = HashMap::new();

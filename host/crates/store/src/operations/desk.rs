@@ -1,15 +1,11 @@
 //! Tickets as the desk and operators find them, newest first.
 
 use crate::Scope;
-use serde_json::Value;
-use uuid::Uuid;
+use crate::operations::prelude::*;
 
+use crate::TicketFilter;
 use crate::operations::said;
-use crate::row::{FromRow as _, from_row, read};
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Store, StoreError, TicketFilter};
 use leadhost_domain::deal::PersonPart;
-use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::said::Said;
 use leadhost_domain::ticket::{OwnerPart, TicketView};
 
@@ -104,7 +100,6 @@ from_row! {
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Returns tickets, newest first.
     pub async fn tickets(
         &self,
         scope: &Scope,

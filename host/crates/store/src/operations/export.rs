@@ -2,13 +2,12 @@
 //! depth, because the index leads to its first row. Each row is written into the page as it is
 //! read, and when the page is full the rest is not read, so long rows are never all in memory.
 
+use crate::operations::prelude::*;
 use crate::row::export::{
     self, ExportField, ExportFields, ExportPageBuilder, columns, not_exported,
 };
-use crate::schema::{self, table::TableSchema};
-use crate::sql::{Sql, args, made, sql, statements, steps};
-use crate::{ExportPage, MessageErrorFilter, Scope, Store, StoreError};
-use leadhost_domain::row::Entity;
+use crate::schema::table::TableSchema;
+use crate::{ExportPage, MessageErrorFilter, Scope};
 
 statements! {
     static CLOCK: Sql = sql("

@@ -1,21 +1,15 @@
 //! Hosts that share one store. All times are the store's own. A SQLite file has one host, whose
 //! state is kept in memory.
 
-use std::time::Duration;
-
 use tokio::sync::broadcast;
 
-use crate::database::{self, Database};
+use crate::database::{self};
 use crate::operations::plugins;
+use crate::operations::prelude::*;
 use crate::postgres::{hosts, rate};
-use crate::{
-    Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, Store, StoreError,
-};
+use crate::{Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost};
 use leadhost_domain::audit::Act;
-use leadhost_domain::id::{HostId, WorkspaceId};
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::Rollout;
-use leadhost_domain::time::Micros;
 
 /// Runs an operation in memory for the one host of a file, or on the connections that hosts have to themselves.
 macro_rules! of_hosts {
@@ -68,7 +62,6 @@ impl Store {
         of_hosts!(self, |alone| alone.leave(host), |db| hosts::leave(db, host))
     }
 
-    /// Returns the hosts by name, then id.
     pub async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError> {
         let now = self.clock.now();
         of_hosts!(self, |host| host.hosts(now), |db| hosts::hosts(db))
@@ -92,7 +85,6 @@ impl Store {
         )
     }
 
-    /// Returns the standing proposals, by name.
     pub async fn proposals(&self) -> Result<Vec<Proposal>, StoreError> {
         let now = self.clock.now();
         of_hosts!(self, |host| host.proposals(now), |db| hosts::proposals(db))

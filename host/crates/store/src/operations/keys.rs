@@ -1,14 +1,9 @@
 //! Keys, by the digest of their text. The text itself never reaches the store.
 
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, SqlRow, args, sql, statements, steps};
-use crate::{Caller, Store, StoreError};
-use leadhost_domain::id::{KeyId, WorkspaceId};
+use crate::Caller;
+use crate::operations::prelude::*;
 use leadhost_domain::key::KeyRecord;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{Partner, Workspace};
-use std::collections::BTreeMap;
 
 statements! {
     static AUTHENTICATE: Sql = sql("
@@ -60,7 +55,6 @@ from_row! {
     }
 }
 
-/// Reads a key with the workspace and the partner that it belongs to, if any.
 fn caller(row: &SqlRow<'_>) -> Result<Caller, StoreError> {
     let key = KeyRecord::from_row(row)?;
     let workspace = match key.workspace {
@@ -119,7 +113,6 @@ impl Store {
             .await
     }
 
-    /// Revokes a key. Returns false if there is no such live key.
     pub async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError> {
         steps!(self.database.write_alone(), |tx| {
             Ok(tx.run(&REVOKE, &args! { id, now }).await? > 0)
@@ -127,7 +120,6 @@ impl Store {
         .await
     }
 
-    /// Records when keys were last used.
     pub async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
         if used.is_empty() {
             return Ok(());

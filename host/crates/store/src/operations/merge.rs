@@ -1,19 +1,16 @@
 //! Merges a contact whose last deal moved to another contact into that one.
 
-use crate::row::{FromRow as _, cells};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::decide::ContactRecord;
 use crate::operations::batch::load::locked::place;
+use crate::operations::prelude::*;
 use crate::operations::repairs::NEW_CHANGES;
 use crate::operations::tombstones;
-use crate::sql::{Sql, Tx, args, json, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::tombstones::Removal;
-use crate::{ContactMerge, RepairPlace, Store, StoreError};
-use leadhost_domain::id::{ContactId, RepairId, WorkspaceId};
+use crate::{ContactMerge, RepairPlace};
 use leadhost_domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, MERGED, RepairedKind, TAKEN_KEYS};
-use leadhost_domain::row::Entity;
 
 statements! {
     // As in a batch of the repair, the lock delays a change of its state until this transaction has

@@ -2,15 +2,10 @@
 
 use std::cmp::Reverse;
 
-use uuid::Uuid;
-
 use crate::operations::agents;
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Elapse, OutboxFilter, OutboxMessage, Store, StoreError};
+use crate::operations::prelude::*;
+use crate::{Elapse, OutboxFilter, OutboxMessage};
 use leadhost_domain::message::MessageState;
-use leadhost_domain::time::Micros;
 
 // All filters apply to the inner query; the remaining columns are looked up only for its rows.
 macro_rules! messages_of {
@@ -141,7 +136,6 @@ impl Store {
             .await
     }
 
-    /// Returns outbox messages for operators, newest first.
     pub async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError> {
         let filter = filter.clone();
         let sql: &'static Sql = match (filter.conversation, filter.state) {
@@ -166,8 +160,7 @@ impl Store {
                 let (agent, limit) = (filter.agent, filter.limit);
                 if let Some(contacts) = &filter.contacts {
                     for contact in contacts {
-                        let args =
-                            args! { first, last, agent, state, contact: *contact, before, limit };
+                        let args = args! { first, last, agent, state, contact, before, limit };
                         let of = tx.rows(&LIST_CONTACT, &args, OutboxMessage::from_row);
                         found.extend(of.await?);
                     }

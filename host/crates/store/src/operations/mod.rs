@@ -21,6 +21,7 @@ pub mod messages;
 pub mod people;
 pub mod plugin_removal;
 pub mod plugins;
+mod prelude;
 pub mod probe;
 pub mod product_plan;
 pub mod products;

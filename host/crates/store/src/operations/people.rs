@@ -1,10 +1,7 @@
 //! Contacts and their conversations, as operators find them.
 
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{ConversationsOf, FoundContact, FoundConversation, Store, StoreError};
-use leadhost_domain::id::{ContactId, WorkspaceId};
+use crate::operations::prelude::*;
+use crate::{ConversationsOf, FoundContact, FoundConversation};
 
 // `offset 0` is a fence: walking the conversations in their order would look cheap while there are few.
 macro_rules! conversations_of {
@@ -62,7 +59,6 @@ from_row! {
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Returns a contact, or `None` if the workspace has no such contact.
     pub async fn contact(
         &self,
         workspace: WorkspaceId,

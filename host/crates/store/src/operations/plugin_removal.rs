@@ -1,11 +1,8 @@
 //! The removal of a stored plugin version that nothing names.
 
 use super::plugins::ONE_AT_A_TIME;
-use crate::database::Database;
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{PluginRemoval, PluginUse, Store, StoreError};
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use crate::operations::prelude::*;
+use crate::{PluginRemoval, PluginUse};
 
 statements! {
     static STORED: Sql = sql("

@@ -1,20 +1,12 @@
 //! Plugin versions by their digest, the activations, and the files that were refused.
 
 use super::{audit, rollouts};
-use crate::database::Database;
-use crate::postgres::VisibleRows;
+use crate::operations::prelude::*;
 use crate::postgres::health::CHANNEL;
-use crate::row::FromRow as _;
-use crate::schema::table::reading;
-use crate::sql::{Sql, SqlRow, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, Store, StoreError};
+use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal};
 use leadhost_domain::audit::Act;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::publisher::Publisher;
 use leadhost_domain::rollout::Rollout;
-use leadhost_domain::time::Micros;
 
 statements! {
     static PUT: Sql = sql("
@@ -113,8 +105,8 @@ impl Store {
         steps!(self.database.write_alone(), |tx| {
             let args = args! {
                 from plugin: digest, description, contract, bytes, checks, golden, origin,
-                stored_at;
-                wasm: &wasm, publisher: plugin.publisher.text(),
+                publisher, stored_at;
+                wasm: &wasm,
             };
             tx.run(&PUT, &args).await?;
             Ok(())
@@ -122,7 +114,6 @@ impl Store {
         .await
     }
 
-    /// Returns the record of a stored version. `None` if no version has this digest.
     pub async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
         let args = args! { digest };
         self.database
@@ -130,7 +121,6 @@ impl Store {
             .await
     }
 
-    /// Returns the bytes of a version's component. `None` if no version has this digest.
     pub async fn plugin_wasm(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
         let digest = digest.clone();
         steps!(self.database.read_many(Exempt), |tx| {
@@ -140,14 +130,12 @@ impl Store {
         .await
     }
 
-    /// Returns the stored versions, oldest first.
     pub async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError> {
         self.database
             .rows(VisibleRows::Exempt, &LIST, [], PluginRecord::from_row)
             .await
     }
 
-    /// Returns the active version of every plugin, by name.
     pub async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
         // Every host polls this, also while requests fill the pool.
         steps!(self.database.aside(), |tx| {
@@ -156,7 +144,6 @@ impl Store {
         .await
     }
 
-    /// Makes a version serve under its plugin's name and increments the generation.
     pub async fn activate(
         &self,
         name: &str,
@@ -193,9 +180,7 @@ impl Store {
     pub async fn note_refusal(&self, refusal: &PluginRefusal) -> Result<(), StoreError> {
         let refusal = refusal.clone();
         steps!(self.database.write(Exempt), |tx| {
-            let args = args! {
-                from refusal: origin, digest, plugin, reason, at, overtaken_at,
-            };
+            let args = args! { from refusal: origin, digest, plugin, reason, at, overtaken_at };
             tx.run(&NOTE_REFUSAL, &args).await?;
             let args = args! { kept: limits::REFUSALS };
             tx.run(&FORGET_REFUSALS, &args).await?;
@@ -313,14 +298,4 @@ async fn activate_in(
     tx.run(&ACTIVATE, &args).await?;
     let args = args! { name };
     tx.only(&ACTIVATION, &args, Activation::from_row).await
-}
-
-/// Reads the publisher. The release that stored the plugin may not have recorded it: the origin gives it.
-pub fn publisher(row: &SqlRow<'_>) -> Result<Publisher, StoreError> {
-    let Some(noted) = row.get::<Option<String>>("publisher")? else {
-        return Ok(Publisher::from_origin(&row.get::<String>("origin")?));
-    };
-    Publisher::parse(&noted).ok_or_else(|| StoreError::Inconsistent {
-        what: format!("a plugin has an unknown publisher: {noted:?}"),
-    })
 }

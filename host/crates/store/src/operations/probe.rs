@@ -1,7 +1,6 @@
 //! Checks that the store can be read and written to.
 
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Store, StoreError};
+use crate::operations::prelude::*;
 use leadhost_domain::id::uuid_at;
 
 statements! {
@@ -18,7 +17,6 @@ insert into commit_markers (batch_id) values (:mark) -- postgres
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Checks that the store can be read.
     pub async fn ping(&self) -> Result<(), StoreError> {
         steps!(self.database.aside(), |tx| {
             let _: i64 = tx.only(&PING, &[], |row| row.get("stores")).await?;

@@ -1,13 +1,9 @@
 //! Sorting planned products into new, changed and unchanged ones.
 
-use std::collections::HashMap;
-
+use crate::operations::prelude::*;
 use crate::plan::RowEffect;
 use crate::{ImportId, Imported, PlannedProduct};
-use leadhost_domain::id::ProductId;
-use leadhost_domain::time::Micros;
 
-/// The writer of products.
 #[derive(Clone, Copy)]
 pub enum ProductWriter {
     Import(ImportId),

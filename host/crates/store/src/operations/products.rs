@@ -3,22 +3,13 @@
 //! Products that are created, changed or removed are stamped. A product that an import finds
 //! unchanged only gets its mark.
 
-use std::collections::{BTreeMap, HashMap};
-
-use uuid::Uuid;
-
+use crate::operations::prelude::*;
 use crate::operations::product_plan::{ExistingProduct, ProductWriter, Sorted};
 use crate::operations::{stamp, tombstones};
-use crate::row::{FromRow as _, cells, read};
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
 use crate::tombstones::Removal;
 use crate::{
     ImportId, Imported, PlannedProduct, Product, ProductChange, ProductChanges, Removed, Scope,
-    Store, StoreError,
 };
-use leadhost_domain::id::{ProductId, WorkspaceId};
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 statements! {
     static CLOCK: Sql = sql("
@@ -164,7 +155,6 @@ impl Store {
         .await
     }
 
-    /// Returns those of the products that exist, in no particular order.
     pub async fn products(
         &self,
         scope: &Scope,
@@ -173,7 +163,6 @@ impl Store {
         self.products_of(scope.workspace(), ids).await
     }
 
-    /// Returns those of the products that exist in the workspace, in no particular order.
     pub async fn products_of(
         &self,
         workspace: WorkspaceId,
@@ -263,8 +252,7 @@ impl Store {
         .await
     }
 
-    /// Removes the named products, at most `limits::REMOVED_PRODUCTS`, and returns how many it
-    /// removed.
+    /// Removes the named products and returns how many it removed.
     pub async fn remove_products(
         &self,
         workspace: WorkspaceId,
@@ -346,7 +334,7 @@ pub async fn write<'a>(
         .map(|((id, product), cursor_us)| {
             args! {
                 workspace_id,
-                id: *id,
+                id,
                 external_id: &product.external_id,
                 name: &product.name,
                 description: product.description.as_deref(),
@@ -360,7 +348,6 @@ pub async fn write<'a>(
     Ok(sorted)
 }
 
-/// Removes products of a workspace whose products are locked.
 async fn remove(tx: &mut Tx, workspace_id: WorkspaceId, gone: &[Uuid]) -> Result<(), StoreError> {
     let mut products = Removal::default();
     products.remove(Entity::Products, gone);

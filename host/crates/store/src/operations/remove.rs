@@ -2,19 +2,10 @@
 //! cleared, and the rows that held them are stamped again. Rows are locked in the same order as by
 //! a batch of leads.
 
-use std::collections::BTreeMap;
-
-use uuid::Uuid;
-
+use crate::Erased;
+use crate::operations::prelude::*;
 use crate::operations::{repairs, tombstones};
-use crate::row::cells;
-use crate::schema;
-use crate::sql::{Arg, Sql, Tx, args, made, sql, statements, steps};
 use crate::tombstones::Removal;
-use crate::{Erased, Store, StoreError};
-use leadhost_domain::id::{DealId, WorkspaceId};
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 /// Locks the rows whose column `by` names one of the ids. The workspace is checked, but not
 /// searched by.
@@ -90,7 +81,6 @@ and (d.props -> 'test')::text = 'true'");
     static LOGS: Sql = made(|| schema::DEAL_LOGS.remove_with("deal_id"));
     static DEALS: Sql = made(|| schema::DEALS.remove_with("id"));
 
-    /// Removes tickets by their ids.
     pub static REMOVE_TICKETS: Sql = made(|| schema::TICKETS.remove_with("id"));
 
     static UNLINK_CONVERSATIONS: Sql = sql("

@@ -1,26 +1,13 @@
 //! Repairs and their receipts. A receipt is written by the batches of the repair; it is read, and
 //! forgotten with its repair, here.
 
-use serde_json::Value;
-use uuid::Uuid;
-
-use crate::database::Database;
 use crate::error::odd;
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, RowColumns as _, cells, from_row, read};
-use crate::schema::{
-    self,
-    table::{OnConflict, reading},
-};
-use crate::sql::{Sql, SqlRow, Tx, args, made, sql, statements, steps};
-use crate::{
-    CorrectedContact, GoneValues, PartedLead, RepairChanged, RepairMove, Store, StoreError,
-};
-use leadhost_domain::id::{ContactId, DeliveryId, RepairId};
+use crate::operations::prelude::*;
+use crate::row::RowColumns as _;
+use crate::{CorrectedContact, GoneValues, PartedLead, RepairChanged, RepairMove};
 use leadhost_domain::repair::{
     CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairSum, RepairUndone, SAID,
 };
-use leadhost_domain::time::Micros;
 
 /// The changes with the values of a contact: those of all rows of which one change is about it, such as of
 /// deals that a repair took from it or contacts that lost its keys, and those of other contacts that are of
@@ -103,7 +90,6 @@ update repairs
 set state = :state, ended_at = :ended_at, why = :why, generation = generation + 1
 where id = :id and generation = :generation");
 
-    /// Adds rows to receipts, without a mark of an undo.
     pub static NEW_CHANGES: Sql = made(|| {
         let columns = [
             "workspace_id",
@@ -242,7 +228,6 @@ where id = :repair
 and ended_at < :before
 and not exists (select 1 from repair_changes where repair_id = :repair)");
 
-    /// Erases the values in receipts with a contact.
     pub static ERASE_OF_CONTACT: Sql = sql(concat!(
         "
 update repair_changes
@@ -254,7 +239,6 @@ and value_before is not null
 and (workspace_id = :workspace) is true"
     ));
 
-    /// The same with a deal.
     pub static ERASE_OF_DEALS: Sql = sql("
 each (workspace_id uuid, id uuid)
 update repair_changes as c
@@ -287,7 +271,6 @@ impl Store {
         .await
     }
 
-    /// Returns repairs, newest first: those before this one, at most `limit`.
     pub async fn repairs(
         &self,
         before: Option<RepairId>,
@@ -299,7 +282,6 @@ impl Store {
             .await
     }
 
-    /// Returns a repair. `None` if there is none with this id.
     pub async fn repair(&self, id: RepairId) -> Result<Option<Repair>, StoreError> {
         let args = args! { id };
         self.database
@@ -333,9 +315,7 @@ impl Store {
     pub async fn note_repair(&self, repair: &Repair) -> Result<bool, StoreError> {
         let repair = repair.clone();
         steps!(self.database.write(Exempt), |tx| {
-            let args = args! {
-                from repair: id, generation, cursor, counts,
-            };
+            let args = args! { from repair: id, generation, cursor, counts };
             Ok(tx.run(&PROGRESS, &args).await? > 0)
         })
         .await
@@ -353,9 +333,7 @@ impl Store {
             {
                 return Ok(RepairChanged::Open(open));
             }
-            let args = args! {
-                from changed: id, generation, state, ended_at, why,
-            };
+            let args = args! { from changed: id, generation, state, ended_at, why };
             match tx.run(&CHANGE, &args).await? {
                 0 => Ok(RepairChanged::Stale),
                 _ => Ok(RepairChanged::Done(stored(tx, changed.id).await?)),
@@ -481,7 +459,6 @@ from_row! {
     RepairSum |row| { field, undone, changes }
 }
 
-/// Reads the contact that a value of a change is.
 fn contact(row: &SqlRow<'_>, column: &'static str) -> Result<ContactId, StoreError> {
     let contact = row.json_if(column.into())?;
     contact.ok_or_else(|| odd("repair_changes", column, "null"))
@@ -491,7 +468,6 @@ fn changed_lead(row: &SqlRow<'_>) -> Result<PartedLead, StoreError> {
     Ok(read!(row => PartedLead { deal: "row_id", delivery: "delivery_id", item }))
 }
 
-/// Reads what a lead said of the person before a repair, and says after it.
 fn corrected_lead(row: &SqlRow<'_>) -> Result<(PartedLead, Value, Value), StoreError> {
     let lead = changed_lead(row)?;
     Ok((lead, row.get("value_before")?, row.get("value_after")?))

@@ -1,16 +1,7 @@
 //! Rollouts of plugin versions, and what hosts report about them.
 
-use std::time::Duration;
-
-use crate::database::Database;
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::schema::table::reading;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{Store, StoreError};
-use leadhost_domain::limits;
+use crate::operations::prelude::*;
 use leadhost_domain::rollout::{Rollout, RolloutReport};
-use leadhost_domain::time::Micros;
 
 statements! {
     static LIST: Sql = reading!(ROLLOUTS as "rollouts", "
@@ -138,7 +129,6 @@ impl Store {
         .await
     }
 
-    /// Records how long the step of a rollout has lasted.
     pub async fn spend_rollout(&self, rollout: &Rollout) -> Result<(), StoreError> {
         let rollout = rollout.clone();
         steps!(self.database.write(Exempt), |tx| {
@@ -174,7 +164,6 @@ impl Store {
         .await
     }
 
-    /// Returns what hosts have reported about a rollout.
     pub async fn rollout_reports(
         &self,
         name: &str,

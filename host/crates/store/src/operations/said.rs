@@ -1,10 +1,6 @@
 //! What a partner said of a person: the deals that it sees, and its notifications.
 
-use std::collections::{BTreeSet, HashMap};
-
-use crate::StoreError;
-use crate::sql::{Sql, Tx, args, sql, statements};
-use leadhost_domain::id::{ContactId, PartnerId, WorkspaceId};
+use crate::operations::prelude::*;
 use leadhost_domain::said::Said;
 
 statements! {

@@ -1,7 +1,6 @@
 //! The id of the key that seals secrets. Hosts ask for it when they start, not behind requests.
 
-use crate::sql::{Sql, args, json, sql, statements, steps};
-use crate::{Store, StoreError};
+use crate::operations::prelude::*;
 
 statements! {
     static KEY: Sql = sql("

@@ -1,13 +1,7 @@
 //! Sketches of connections' deliveries. They contain names of fields and nothing about a person.
 
-use std::collections::HashMap;
-
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, read};
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Store, StoreError};
+use crate::operations::prelude::*;
 use leadhost_domain::connection::{ConnectionSketch, SourceShape};
-use leadhost_domain::id::ConnectionId;
 
 statements! {
     static ONE: Sql = sql("
@@ -30,7 +24,6 @@ where connection_sketches.generation = :generation");
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Returns the sketch of a connection's deliveries. `None` if none was stored.
     pub async fn connection_sketch(
         &self,
         id: &ConnectionId,

@@ -4,14 +4,7 @@
 //! released only when the transaction's effects are visible. So a reader that has seen a stamp has
 //! seen every smaller one that will ever exist, whichever host assigned it.
 
-use std::collections::BTreeMap;
-
-use uuid::Uuid;
-
-use crate::StoreError;
-use crate::sql::{Sql, Tx, args, sql, statements};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::row::Entity;
+use crate::operations::prelude::*;
 
 statements! {
     // Rows are updated one after the other, in the same order on every host, and the new value is
@@ -48,7 +41,7 @@ pub async fn allocate(
     let rows: Vec<_> = changes
         .iter()
         .map(|((workspace_id, entity), changes)| {
-            args! { workspace_id: *workspace_id, entity: entity.code(), changes: *changes }
+            args! { workspace_id, entity: entity.code(), changes }
         })
         .collect();
     let last: BTreeMap<(Uuid, u8), i64> = tx

@@ -6,19 +6,11 @@
 //! time, so it cannot be part of a deadlock. A delivery and its place in the queue are locked first
 //! and checked afterwards, so that a claim in between is noticed.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use uuid::Uuid;
-
-use crate::database::Database;
+use crate::RetentionPeriods;
+use crate::operations::prelude::*;
 use crate::operations::{agents, repairs, rollouts, tombstones};
-use crate::schema;
-use crate::sql::{Sql, SqlRow, Tx, args, made, sql, statements, steps};
-use crate::{RetentionPeriods, Store, StoreError};
-use leadhost_domain::id::{DeliveryId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 statements! {
     // An id sorts by its creation time, so it bounds the range of the index.
@@ -215,9 +207,7 @@ pub async fn remove(
         .rows_each(&LOCK, &old, delivery)
         .await?
         .into_iter()
-        .map(|(workspace_id, id)| {
-            args! { workspace_id, id, queued: queued.contains(&id), now }
-        })
+        .map(|(workspace_id, id)| args! { workspace_id, id, queued: queued.contains(&id), now })
         .collect();
     let free: Vec<_> = tx
         .rows_each(&FREE, &locked, delivery)

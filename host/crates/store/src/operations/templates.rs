@@ -2,10 +2,8 @@
 //! read and replaced as a whole. Lists belong to a connection and name no person, so they are read
 //! before a workspace is named.
 
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Store, StoreError, TemplateList};
+use crate::TemplateList;
+use crate::operations::prelude::*;
 use leadhost_domain::connection::Connection;
 
 statements! {
@@ -36,7 +34,6 @@ impl Store {
             .await
     }
 
-    /// Replaces the stored templates with the provider's list.
     pub async fn put_templates(
         &self,
         channel: &Connection,

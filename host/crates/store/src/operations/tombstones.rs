@@ -4,17 +4,10 @@
 //!
 //! Stamps come last, as everywhere: the removed and changed rows are locked before.
 
-use std::collections::BTreeMap;
-
-use crate::StoreError;
-use crate::database::Database;
+use crate::operations::prelude::*;
 use crate::operations::stamp;
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Sql, Tx, args, made, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::tombstones::{Removal, StampedRow};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::time::Micros;
 
 statements! {
     static BURY: Sql = made(|| schema::TOMBSTONES.insert(&[], OnConflict::Fail));
@@ -96,9 +89,7 @@ pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u
         }
         let rows: Vec<_> = last
             .into_iter()
-            .map(|((workspace_id, entity), last_us)| {
-                args! { workspace_id, entity, last_us }
-            })
+            .map(|((workspace_id, entity), last_us)| args! { workspace_id, entity, last_us })
             .collect();
         tx.run_each(&CLOCKS, &rows).await?;
         tx.run_each(&FORGOTTEN, &rows).await?;

@@ -54,7 +54,6 @@ impl RowColumns for PgRow {
     }
 }
 
-/// Returns the time in microseconds since 1970-01-01T00:00:00Z.
 pub fn micros(time: DateTime<Utc>) -> Micros {
     Micros(time.timestamp_micros())
 }

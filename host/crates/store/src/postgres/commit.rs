@@ -6,8 +6,6 @@
 //! looked up (`outcome`), and the batch is run again if it was not committed. A dropped
 //! future leaves a whole batch or none.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 use super::commit_status::{self, CommitStatus};
@@ -15,11 +13,10 @@ use super::db::{Db, Trace, Transaction, VisibleRows};
 use super::error;
 use crate::decide;
 use crate::operations::batch;
-use crate::sql::Tx;
-use crate::{StoreError, Write, WriteOutcome};
+use crate::prelude::*;
+use crate::{Write, WriteOutcome};
 use leadhost_domain::clock::Clock;
-use leadhost_domain::id::{WorkspaceId, uuid_at};
-use leadhost_domain::limits;
+use leadhost_domain::id::uuid_at;
 
 /// Commits a batch, with retries until its deadline.
 pub async fn commit(
@@ -77,7 +74,6 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// Makes one attempt to commit a batch.
 async fn try_commit(
     db: &Db,
     clock: &dyn Clock,

@@ -10,20 +10,17 @@
 use std::fmt::Write as _;
 use std::ops::{Deref, DerefMut};
 use std::str::FromStr as _;
-use std::sync::Arc;
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _, Postgres, Row as _};
-use uuid::Uuid;
 
 use super::error;
 use super::health::Health;
 use super::server;
+use crate::PoolUsage;
 use crate::high_water_mark::HighWaterMark;
-use crate::{PoolUsage, StoreError};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 /// The role of the service. It owns no table and cannot bypass a policy.
 pub const ROLE: &str = "leadhost_service";
@@ -179,17 +176,14 @@ impl Db {
         self.options.connect().await
     }
 
-    /// Returns how to reach the database, for other kinds of connections.
     pub fn options(&self) -> &PgConnectOptions {
         &self.options
     }
 
-    /// Returns the high-water mark of the store's last known state.
     pub fn high_water_mark(&self) -> &Arc<HighWaterMark> {
         &self.high_water_mark
     }
 
-    /// Returns the watch of whether the database can be reached.
     pub fn health(&self) -> &Arc<Health> {
         &self.health
     }
@@ -384,7 +378,6 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// Commits the transaction.
     pub async fn commit(self) -> Result<(), StoreError> {
         Ok(self.end("commit").await?)
     }

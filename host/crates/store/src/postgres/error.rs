@@ -49,7 +49,6 @@ fn from_server(error: sqlx::Error, code: &str) -> StoreError {
     }
 }
 
-/// Returns the server's code, if the error came from the server.
 pub fn code(error: &sqlx::Error) -> Option<&str> {
     let sqlx::Error::Database(database) = error else {
         return None;
@@ -76,7 +75,6 @@ pub fn is_connection_lost(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Returns the error, if it is this driver's.
 pub fn driver_of(cause: &StoreErrorCause) -> Option<&sqlx::Error> {
     match cause {
         StoreErrorCause::Sqlx(error) => Some(error),

@@ -5,6 +5,7 @@ use sqlx::Row as _;
 use super::db::Db;
 use super::open;
 use crate::high_water_mark::HighWaterMark;
+use crate::migrations;
 use crate::{Examination, StoreError};
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
@@ -38,13 +39,13 @@ async fn look(url: &str) -> Result<Examination, StoreError> {
             .fetch_one(&mut owner)
             .await?
             .try_get(0)?;
-        open::supports(found)?;
+        migrations::POSTGRES.refuse_other(found.into())?;
         schema = Some(i64::from(found)).filter(|found| *found > 0);
     }
     Ok(Examination {
         server: format!("PostgreSQL {version}"),
         schema,
-        newest_schema: open::newest_schema(),
+        newest_schema: migrations::POSTGRES.newest(),
         now: Some(Micros(now)),
     })
 }

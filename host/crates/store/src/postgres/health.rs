@@ -7,16 +7,16 @@
 //! [`Announcement::Everything`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{PoisonError, Weak};
+use std::time::Instant;
 
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::{Notify, broadcast, watch};
 
 use super::error;
-use crate::{Announcement, Outage, StoreError};
-use leadhost_domain::limits;
+use crate::prelude::*;
+use crate::{Announcement, Outage};
 
 /// The channel of all announcements.
 pub const CHANNEL: &str = "leadhost";
@@ -62,7 +62,6 @@ impl Health {
         }
     }
 
-    /// Admits an operation.
     pub fn enter(&self) -> Result<OperationPermit<'_>, StoreError> {
         self.is_there()?;
         let asking = self.asked.fetch_add(1, Ordering::Relaxed);
@@ -73,7 +72,6 @@ impl Health {
         Ok(asked)
     }
 
-    /// Checks that the database is not lost.
     pub fn is_there(&self) -> Result<(), StoreError> {
         match &*self.outage.borrow() {
             Some(outage) => Err(StoreError::Lost(outage.reason.clone())),
@@ -81,7 +79,6 @@ impl Health {
         }
     }
 
-    /// Returns the number of operations under way.
     pub fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }
@@ -252,7 +249,11 @@ async fn listen(
         let watched = health.upgrade()?;
         tokio::select! {
             received = listener.try_recv() => match received {
-                Ok(Some(received)) => watched.say(Announcement::from_text(received.payload())),
+                Ok(Some(received)) => {
+                    let known = Announcement::from_text(received.payload());
+                    // Only newer hosts know the others.
+                    watched.say(known.unwrap_or(Announcement::Everything));
+                }
                 Ok(None) | Err(_) => return Some(ListenEnd::Ended),
             },
             () = async {

@@ -2,20 +2,14 @@
 //! operation that stands alone is one statement and one round trip, on connections that
 //! requests do not use.
 
-use std::time::Duration;
-
 use sqlx::Row as _;
 
 use super::columns;
 use super::db::Db;
 use super::health::CHANNEL;
+use crate::prelude::*;
 use crate::row::read;
-use crate::sql::SqlRow;
-use crate::{Announcement, Beat, Fence, Proposal, SeenHost, StoreError};
-use leadhost_domain::id::HostId;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use crate::{Announcement, Beat, Fence, Proposal, SeenHost};
 
 const ANNOUNCE: &str = "select pg_notify($1, $2)";
 

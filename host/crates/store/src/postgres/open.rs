@@ -3,25 +3,17 @@
 //! the same time: one migrates, the others wait.
 
 use std::sync::Weak;
-use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
-use uuid::Uuid;
 
 use super::db::{Db, ROLE, SCHEMA};
 use super::{error, server};
-use crate::StoreError;
 use crate::high_water_mark::Mark;
 use crate::migrations::POSTGRES as MIGRATIONS;
+use crate::prelude::*;
 use leadhost_domain::clock::Clock;
 use leadhost_domain::id::uuid_at;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
-
-/// The schema version of a database with the first migration. Versions from before the first
-/// release counted from 1 and had other columns.
-const FIRST: usize = 100;
 
 /// The oldest server version that is tested.
 const OLDEST_SERVER: i32 = 150_000;
@@ -123,17 +115,6 @@ pub async fn connect(db: &Db) -> Result<PgConnection, StoreError> {
     Ok(owner)
 }
 
-/// Refuses a schema version that this program cannot serve.
-pub fn supports(found: i32) -> Result<(), StoreError> {
-    migrations_done(found).map(drop)
-}
-
-/// Returns the schema version that this program makes.
-pub fn newest_schema() -> i64 {
-    i64::try_from(FIRST + MIGRATIONS.len() - 1).unwrap_or(i64::MAX)
-}
-
-/// Returns the database's time.
 pub async fn time(db: &Db) -> Result<Micros, StoreError> {
     let now = sqlx::query_scalar(TIME).fetch_one(db.pool()).await?;
     Ok(Micros(now))
@@ -178,7 +159,6 @@ pub async fn keep_noting(db: Weak<Db>) {
     }
 }
 
-/// Records the newest stamp now.
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
     let row = sqlx::query(LOOK).fetch_one(db.pool()).await?;
     db.high_water_mark().note(row.try_get("newest")?);
@@ -334,19 +314,19 @@ async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
         .fetch_one(&mut *owner)
         .await?
         .try_get(0)?;
-    let done = migrations_done(found)?;
-    for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
+    for (version, sql) in MIGRATIONS.missing(found.into())? {
         // Several statements in one text run as one transaction, so a migration is applied
         // completely or not at all.
         owner
             .execute(AssertSqlSafe(format!(
                 "{sql};
-                 insert into schema_versions (version) values ({})",
-                FIRST + number
+                 insert into schema_versions (version) values ({version})"
             )))
             .await
             .map_err(|error| {
-                StoreError::Open(format!("migration {} failed: {error}", number + 1))
+                StoreError::Open(format!(
+                    "the migration to version {version} failed: {error}"
+                ))
             })?;
     }
     // At every start: if a dump was restored where the role did not exist, the role lacks the
@@ -367,23 +347,6 @@ async fn migrate(owner: &mut PgConnection) -> Result<(), StoreError> {
             ))
         })?;
     Ok(())
-}
-
-/// Returns how many migrations a database with this schema version has had.
-fn migrations_done(found: i32) -> Result<usize, StoreError> {
-    if found == 0 {
-        return Ok(0);
-    }
-    let newest = FIRST + MIGRATIONS.len() - 1;
-    match usize::try_from(found) {
-        Ok(version) if version > newest => Err(StoreError::Open(format!(
-            "the database has schema version {found}, but this program supports versions up to {newest}: start the newer version that wrote it"
-        ))),
-        Ok(version) if version >= FIRST => Ok(version - FIRST + 1),
-        _ => Err(StoreError::Open(format!(
-            "the schema {SCHEMA} of the database was made by a version from before the first release, which this version cannot read (schema version {found}): export what you need with that version, then set store.url to another database, or have its owner run `drop schema {SCHEMA} cascade` and start again"
-        ))),
-    }
 }
 
 /// Checks that the role of the pooled connections has no special rights.
@@ -420,27 +383,6 @@ pub(super) const SQL: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_database_of_another_version_is_refused_and_says_why() {
-        let newest = i32::try_from(FIRST + MIGRATIONS.len() - 1).expect("a number");
-        assert_eq!(migrations_done(0).ok(), Some(0));
-        assert_eq!(migrations_done(100).ok(), Some(1));
-        assert_eq!(migrations_done(newest).ok(), Some(MIGRATIONS.len()));
-        for (found, says) in [
-            (newest + 1, "start the newer version"),
-            (i32::MAX, "start the newer version"),
-            (1, "before the first release"),
-            (14, "(schema version 14)"),
-            (99, "another database"),
-            (-1, "before the first release"),
-        ] {
-            let refused = migrations_done(found)
-                .expect_err("it is refused")
-                .to_string();
-            assert!(refused.contains(says), "{found}: {refused}");
-        }
-    }
 
     #[test]
     fn a_server_that_is_too_old_is_refused_by_its_version() {

@@ -26,7 +26,6 @@ set refused = greatest(r.due_us, excluded.due_us - $2) + $2 > excluded.due_us - 
   end
 returning due_us - feed_now() as owed, refused";
 
-/// Charges a request to a workspace. Returns the debt, and whether the request is refused.
 pub async fn pay(db: &Db, workspace: WorkspaceId, price: Price) -> Result<Debt, StoreError> {
     let row = sqlx::query(PAY)
         .bind(workspace.0)

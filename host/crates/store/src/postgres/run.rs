@@ -9,14 +9,12 @@ use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgConnection, PgRow, PgTypeInfo};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Encode, Postgres, Type};
-use uuid::Uuid;
 
 use super::columns::{at, text as without_zero};
 use super::db::Transaction;
-use crate::StoreError;
-use crate::sql::{Arg, SqlRow, SqlType, SqlValue, Text, listed};
+use crate::prelude::*;
+use crate::sql::{Arg, Text, listed};
 
-/// Runs the statement. Returns how many rows it changed.
 pub async fn execute(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -29,7 +27,6 @@ pub async fn execute(
     Ok(done.rows_affected())
 }
 
-/// Returns all rows that the statement finds.
 pub async fn query(
     connection: &mut PgConnection,
     text: &'static Text,

@@ -1,15 +1,12 @@
 //! Reading of rollups, the same in both stores. A metric set, a slot and the measures are read as
 //! the store's smaller number.
 
-use uuid::Uuid;
-
 use super::from_row;
 use crate::decide::cubes::CubeRow;
 use crate::decide::rollup::{BuildPosition, CountedRow, Fact, FeedChange};
-use crate::sql::SqlRow;
-use crate::{Build, RollupState, StoreError, ZoneUse};
+use crate::prelude::*;
+use crate::{Build, RollupState, ZoneUse};
 use leadhost_domain::analytics::{CountKey, MeasureBits, MetricSet, TimeSlot};
-use leadhost_domain::time::Micros;
 
 from_row! {
     Build |row| { workspace: "workspace_id", set: "metric_set", number: "build" }

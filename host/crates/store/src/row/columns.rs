@@ -3,16 +3,13 @@
 
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::ColumnIndex;
 use sqlx::postgres::PgRow;
-use uuid::Uuid;
 
-use crate::StoreError;
 use crate::error::{UNKNOWN_TABLE, odd};
-use crate::sql::{SqlRow, Stored};
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
+use crate::sql::Stored;
 
 /// The position of a column: its name, or its index if many rows are read.
 #[derive(Clone, Copy, Debug)]
@@ -112,12 +109,10 @@ macro_rules! from_row {
 
 pub(crate) use from_row;
 
-/// Returns the error for a column that holds a value that it cannot hold.
 pub fn unread(column: ColumnRef, found: impl fmt::Display) -> StoreError {
     odd(UNKNOWN_TABLE, column, found)
 }
 
-/// Serializes a value as JSON text, for a parameter.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Inconsistent {
         what: format!("a value cannot be serialized as JSON: {error}"),

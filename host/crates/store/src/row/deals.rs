@@ -1,12 +1,8 @@
 //! A deal as the gateway shows it, with its related rows, its history and its notes.
 
-use serde_json::{Map, Value};
-
-use uuid::Uuid;
-
 use super::from_row;
-use crate::sql::SqlRow;
-use crate::{DealChange, DealPage, FoundDeal, StoreError};
+use crate::prelude::*;
+use crate::{DealChange, DealPage, FoundDeal};
 use leadhost_config::memory;
 use leadhost_domain::contact::phone_key;
 use leadhost_domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};
@@ -82,7 +78,6 @@ from_row! {
     DealChange |row| { at: "changed_at", by: "who", changes }
 }
 
-/// Reads a UUID as the text that clients see.
 fn id_text(row: &SqlRow<'_>, column: &'static str) -> Result<Option<String>, StoreError> {
     let id: Option<Uuid> = row.get(column)?;
     Ok(id.map(|id| id.to_string()))

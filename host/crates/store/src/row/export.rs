@@ -12,18 +12,15 @@ use std::io::Write as _;
 use std::mem;
 use std::sync::LazyLock;
 
-use uuid::Uuid;
-
 use super::{ColumnRef, RowColumns, unread};
+use crate::prelude::*;
 use crate::schema::{
     self,
     table::{ColumnSchema, TableSchema},
 };
-use crate::{ExportPage, StoreError, sql};
+use crate::{ExportPage, sql};
 use leadhost_config::memory;
-use leadhost_domain::limits;
-use leadhost_domain::row::{Entity, ExportRow};
-use leadhost_domain::time::Micros;
+use leadhost_domain::row::ExportRow;
 
 /// A column of an exported row, and how it is written.
 pub struct ExportField {
@@ -184,7 +181,6 @@ fn place_of_stamp(fields: &[ExportField]) -> usize {
     fields.iter().position(leaves).unwrap_or(fields.len())
 }
 
-/// Appends a row as JSON.
 fn write(fields: ExportFields, row: &impl RowColumns, to: &mut Vec<u8>) -> Result<(), StoreError> {
     let begin = to.len();
     for (place, field) in fields.iter().enumerate() {
@@ -257,11 +253,9 @@ fn write_text(text: &str, to: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use serde::Serialize;
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::sql::{SqlRow, SqlValue};
     use leadhost_domain::row::{
         ContactRow, ConversationRow, DealRow, IdRow, MessageErrorRow, MessageRow,
     };

@@ -99,7 +99,7 @@ table! {
         publisher: Option<String> [read],
         stored_at, wasm: Vec<u8>,
         ;
-        publisher = crate::operations::plugins::publisher(row)?,
+        publisher = row.get("publisher")?,
     }
 }
 

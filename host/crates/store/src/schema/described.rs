@@ -148,7 +148,6 @@ macro_rules! table {
             pub const COLUMNS: &[$crate::schema::table::ColumnSchema] = &[$($column)*];
             pub const WIDTH: usize = Self::COLUMNS.len();
 
-            /// Returns the values of all columns.
             pub fn args<'a>(
                 &'a $this $(, $param: $of)*
             ) -> Result<[$crate::sql::Arg<'a>; Self::WIDTH], $crate::StoreError> {

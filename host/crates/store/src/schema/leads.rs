@@ -1,24 +1,16 @@
 //! Tables of leads, and of partners' work on deals, with the records that a batch decides on.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-
-use serde_json::Value;
-use uuid::Uuid;
 
 use super::described::table;
 use super::table::Ends;
-use crate::change::RowChange;
 use crate::decide::{ClaimKey, Others};
 use crate::error::odd;
-use crate::sql::{Json, SqlRow, json};
-use crate::{DealLog, FieldDiff, Greeted, KeptAnswer, NewDelivery, StoreError};
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use crate::prelude::*;
+use crate::sql::{Json, json};
+use crate::{DealLog, FieldDiff, Greeted, KeptAnswer, NewDelivery};
 use leadhost_domain::exchange::{HttpResponse, Pairs};
-use leadhost_domain::id::{ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
-use leadhost_domain::plugin::RanWith;
 use leadhost_domain::repair::RepairChange;
-use leadhost_domain::time::Micros;
 
 table! {
     pub static QUEUE: "queue" { key: &["delivery_id", "item"], ends: &[Ends::With("delivery_id")] }
@@ -43,7 +35,6 @@ table! {
         path: String = &new.path,
         query: Pairs = json(&new.query)?,
         headers: Pairs = json(&new.headers)?,
-        /// The size of its body.
         body_bytes => bytes: u64,
         status: DeliveryStatus,
         error: Option<String>,

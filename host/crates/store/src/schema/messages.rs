@@ -1,18 +1,12 @@
 //! Tables of messaging and the desk, with the records that a batch decides on.
 
-use uuid::Uuid;
-
 use super::described::table;
 use super::table::Ends;
-use crate::change::RowChange;
 use crate::decide::{ReferenceKey, SendState};
+use crate::prelude::*;
 use crate::sql::{Json, json};
 use crate::{IdempotencyKey, StoredAnswer, TemplateList};
-use leadhost_domain::id::{
-    ConnectionId, ContactId, ConversationId, MessageId, PartnerId, WorkspaceId,
-};
 use leadhost_domain::message::MessageProgress;
-use leadhost_domain::time::Micros;
 
 // The due time and the lease of a send are stored in the queue.
 table! {

@@ -198,7 +198,6 @@ impl TableSchema {
         )
     }
 
-    /// Returns the columns that are neither fixed nor part of the key.
     pub fn changed(&self) -> Vec<&'static str> {
         let keys = self.found_by();
         let columns = self.columns.iter();
@@ -208,7 +207,6 @@ impl TableSchema {
             .collect()
     }
 
-    /// Returns the text of a statement that removes rows by their keys.
     pub fn remove(&self) -> String {
         let columns = self.chosen(&self.found_by());
         format!(
@@ -345,6 +343,6 @@ pub const WORKSPACE: &str = "workspace_id";
 fn each(columns: &[&ColumnSchema]) -> String {
     let columns = columns
         .iter()
-        .map(|column| format!("{} {}", column.name, column.kind.word()));
+        .map(|column| format!("{} {}", column.name, column.kind.as_str()));
     format!("each ({})\n", columns.collect::<Vec<_>>().join(", "))
 }

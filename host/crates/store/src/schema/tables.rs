@@ -76,7 +76,6 @@ pub fn removed_with(column: &'static str) -> Vec<Sql> {
         .collect()
 }
 
-/// Returns the statements that remove the rows whose time has passed.
 pub fn removed_past() -> Vec<Sql> {
     let times = TABLES.iter().flat_map(|table| {
         let times = table.ends.iter().filter_map(|ends| match ends {
@@ -111,7 +110,7 @@ mod tests {
 
     fn migrated() -> Connection {
         let database = Connection::open_in_memory().expect("a database in memory");
-        for migration in migrations::SQLITE.iter() {
+        for migration in &migrations::SQLITE.texts {
             database
                 .execute_batch(migration)
                 .expect("the migration is applied");

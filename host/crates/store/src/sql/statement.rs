@@ -22,7 +22,6 @@ pub struct Sql {
     postgres: OnceLock<Text>,
 }
 
-/// The origin of a statement's text.
 enum Source {
     Written(&'static str),
     Made(fn() -> String),
@@ -47,7 +46,6 @@ pub struct Text {
     pub each: Vec<Vec<(String, SqlType)>>,
 }
 
-/// The database that a text is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Sqlite,
@@ -59,7 +57,6 @@ pub fn listed<'r, 'a, const N: usize>(rows: &'r [[Arg<'a>; N]]) -> Vec<&'r [Arg<
     rows.iter().map(|row| row.as_slice()).collect()
 }
 
-/// Returns a statement with this text.
 pub const fn sql(text: &'static str) -> Sql {
     Sql::new(Source::Written(text))
 }
@@ -140,7 +137,6 @@ impl Together {
         }
     }
 
-    /// Returns the joined statements in their order.
     pub fn statements(&self) -> &[&'static Sql] {
         &self.statements
     }

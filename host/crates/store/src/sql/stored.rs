@@ -2,18 +2,15 @@
 //! becomes a parameter.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-
-use serde_json::{Map, Value};
-use uuid::Uuid;
 
 use super::transaction::SqlRow;
 use super::value::{Json, SqlType, SqlValue, Typed};
 use crate::decide::SendState;
 use crate::decide::rollup::BuildState;
+use crate::prelude::*;
 use crate::row::{ColumnRef, RowColumns as _, unread};
-use crate::{ChangedBy, Erased, FieldChange, HostReport, RemainingData, StoreError, StoredAnswer};
+use crate::{ChangedBy, Erased, FieldChange, HostReport, RemainingData, StoredAnswer};
 use leadhost_domain::analytics::{MeasureBits, MetricSet, TimeSlot};
 use leadhost_domain::audit::ActOutcome;
 use leadhost_domain::channel::Template;
@@ -22,21 +19,16 @@ use leadhost_domain::connection::{
 };
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::deal::{DealStage, DealStatus};
-use leadhost_domain::delivery::{DeliveryBody, DeliveryStatus, ItemStatus};
+use leadhost_domain::delivery::DeliveryBody;
 use leadhost_domain::exchange::{HttpRequest, Pairs, SenderCheck, SenderChecks};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, ErasureId,
-    HostId, KeyId, MessageErrorId, MessageId, OwnerId, PartnerId, ProductId, RepairId, TicketId,
-    WorkspaceId,
-};
 use leadhost_domain::key::{KeyKind, Role};
 use leadhost_domain::message::{Actor, MessageProgress, Metadata};
-use leadhost_domain::plugin::{Description, Digest, RanWith};
+use leadhost_domain::plugin::Description;
 use leadhost_domain::provenance::Provenance;
+use leadhost_domain::publisher::Publisher;
 use leadhost_domain::repair::{RepairCounts, RepairPlan, RepairState, RepairUndone, RepairedKind};
 use leadhost_domain::rollout::{RolloutPlan, RolloutStage};
 use leadhost_domain::ticket::TicketStatus;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 
 /// A type that a column can have.
@@ -47,7 +39,6 @@ pub trait Stored: Sized {
     /// Reads a column. Null is `None`.
     fn read_if(row: &SqlRow<'_>, column: ColumnRef) -> Result<Option<Self>, StoreError>;
 
-    /// Reads a column that is not null, unless the type is an `Option`.
     fn read(row: &SqlRow<'_>, column: ColumnRef) -> Result<Self, StoreError> {
         Self::read_if(row, column)?.ok_or_else(|| unread(column, "null"))
     }
@@ -110,6 +101,12 @@ macro_rules! copied {
                 fn from($value: $of) -> Self {
                     SqlValue::$kind($write)
                 }
+            }
+
+            impl From<&$of> for SqlValue<'_> {
+                fn from(value: &$of) -> Self {
+                    Self::from(*value)
+                }
             })+
             stored! {
                 $kind: $($of),+;
@@ -160,6 +157,12 @@ stored! {
 }
 
 stored! {
+    Text: Publisher;
+    |row, column| parsed(row, column, Self::parse);
+    |value| value.text().into()
+}
+
+stored! {
     Text: ConnectionId;
     |row, column| parsed(row, column, |text| text.parse().ok());
     |value| value.into()
@@ -183,23 +186,10 @@ fn parsed<T>(
 }
 
 stored! {
-    Text: ActOutcome, FoundBy, RepairedKind, RepairState, RepairUndone, Role, RolloutStage;
-    |row, column| parsed(row, column, |word| word.parse().ok());
-    |value| value.as_str().into()
-}
-
-stored! {
-    Text: Actor, BuildState, ConnectionKind, DealStage, DealStatus, DeliveryStatus,
-        ItemStatus, KeyKind, SendState, TicketStatus;
+    Text: ActOutcome, Actor, AgentKind, BuildState, ConnectionKind, DealStage, DealStatus, DeliveryStatus,
+        FoundBy, ItemStatus, KeyKind, RepairedKind, RepairState, RepairUndone, Role, RolloutStage,
+        SendState, TicketStatus;
     |row, column| parsed(row, column, Self::from_text);
-    |value| value.as_str().into()
-}
-
-stored! {
-    Text: AgentKind;
-    |row, column| parsed(row, column, |word| {
-        AgentKind::ALL.into_iter().find(|kind| kind.as_str() == word)
-    });
     |value| value.as_str().into()
 }
 

@@ -2,18 +2,15 @@
 
 use serde::de::DeserializeOwned;
 use sqlx::postgres::PgRow;
-use uuid::Uuid;
 
 use super::statement::{Dialect, Sql, Together};
 use super::stored::Stored;
 use super::value::Arg;
-use crate::StoreError;
 use crate::postgres::db::Transaction as PostgresTransaction;
 use crate::postgres::run as on_postgres;
+use crate::prelude::*;
 use crate::row::{ColumnRef, RowColumns};
 use crate::sqlite::run as on_sqlite;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::time::Micros;
 
 /// The place where the statements of an operation run: a transaction that writes, a snapshot that
 /// reads, or, on PostgreSQL, a connection on which each statement stands alone.
@@ -38,7 +35,6 @@ macro_rules! steps {
 
 pub(crate) use steps;
 
-/// A row that is being read. Columns are read by name.
 pub enum SqlRow<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r PgRow),

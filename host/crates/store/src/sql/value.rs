@@ -3,57 +3,24 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use serde::Serialize;
-use uuid::Uuid;
-
 use super::statement::Dialect;
-use crate::StoreError;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
+use leadhost_domain::word::words;
 
-/// The type of a column, in both databases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SqlType {
-    Uuid,
-    Text,
-    /// JSON whose text is kept unchanged.
-    Json,
-    Number,
-    Truth,
-    Time,
-    Bytes,
+words! {
+    SqlType: "the type of a column" {
+        Uuid = "uuid",
+        Text = "text",
+        /// JSON whose text is kept unchanged.
+        Json = "json",
+        Number = "number",
+        Truth = "truth",
+        Time = "time",
+        Bytes = "bytes",
+    }
 }
 
 impl SqlType {
-    pub const ALL: [SqlType; 7] = [
-        SqlType::Uuid,
-        SqlType::Text,
-        SqlType::Json,
-        SqlType::Number,
-        SqlType::Truth,
-        SqlType::Time,
-        SqlType::Bytes,
-    ];
-
-    /// Returns the kind that a statement names with this word.
-    pub fn from_text(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
-    }
-
-    /// Returns the word that names the kind in a statement.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Uuid => "uuid",
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Number => "number",
-            Self::Truth => "truth",
-            Self::Time => "time",
-            Self::Bytes => "bytes",
-        }
-    }
-
     /// Returns the type of a column of a table.
     pub fn in_a_table(self, dialect: Dialect) -> &'static str {
         match (dialect, self) {
@@ -156,83 +123,34 @@ typed! {
     Bytes: &[u8], &[u8; 32], &Vec<u8>, Vec<u8>;
 }
 
-impl<'a> From<&'a str> for SqlValue<'a> {
-    fn from(text: &'a str) -> Self {
-        SqlValue::Text(Cow::Borrowed(text))
-    }
+macro_rules! valued {
+    ($($kind:ident: $of:ty, |$value:ident| $held:expr;)+) => {
+        $(impl<'a> From<$of> for SqlValue<'a> {
+            fn from($value: $of) -> Self {
+                SqlValue::$kind($held)
+            }
+        })+
+    };
 }
 
-impl<'a> From<&'a String> for SqlValue<'a> {
-    fn from(text: &'a String) -> Self {
-        SqlValue::Text(Cow::Borrowed(text))
-    }
+valued! {
+    Text: &'a str, |text| Cow::Borrowed(text);
+    Text: &'a String, |text| Cow::Borrowed(text);
+    Text: String, |text| Cow::Owned(text);
+    Text: Cow<'a, str>, |text| text;
+    Text: &'a ConnectionId, |id| Cow::Borrowed(id.as_str());
+    Text: &'a Digest, |digest| Cow::Borrowed(&digest.0);
+    Text: IpAddr, |address| Cow::Owned(address.to_string());
+    Json: Json, |json| Cow::Owned(json.0);
+    Bytes: &'a [u8], |bytes| Cow::Borrowed(bytes);
+    Bytes: &'a [u8; 32], |bytes| Cow::Borrowed(bytes);
+    Bytes: &'a Vec<u8>, |bytes| Cow::Borrowed(bytes);
+    Bytes: Vec<u8>, |bytes| Cow::Owned(bytes);
 }
 
-impl From<String> for SqlValue<'_> {
-    fn from(text: String) -> Self {
-        SqlValue::Text(Cow::Owned(text))
-    }
-}
-
-impl<'a> From<Cow<'a, str>> for SqlValue<'a> {
-    fn from(text: Cow<'a, str>) -> Self {
-        SqlValue::Text(text)
-    }
-}
-
-impl<'a> From<&'a ConnectionId> for SqlValue<'a> {
-    fn from(id: &'a ConnectionId) -> Self {
-        SqlValue::Text(Cow::Borrowed(id.as_str()))
-    }
-}
-
-impl<'a> From<&'a Digest> for SqlValue<'a> {
-    fn from(digest: &'a Digest) -> Self {
-        SqlValue::Text(Cow::Borrowed(&digest.0))
-    }
-}
-
-impl From<IpAddr> for SqlValue<'_> {
-    fn from(address: IpAddr) -> Self {
-        SqlValue::Text(Cow::Owned(address.to_string()))
-    }
-}
-
-impl<'a> From<&'a [u8]> for SqlValue<'a> {
-    fn from(bytes: &'a [u8]) -> Self {
-        SqlValue::Bytes(Cow::Borrowed(bytes))
-    }
-}
-
-impl<'a> From<&'a [u8; 32]> for SqlValue<'a> {
-    fn from(bytes: &'a [u8; 32]) -> Self {
-        SqlValue::Bytes(Cow::Borrowed(bytes))
-    }
-}
-
-impl<'a> From<&'a Vec<u8>> for SqlValue<'a> {
-    fn from(bytes: &'a Vec<u8>) -> Self {
-        SqlValue::Bytes(Cow::Borrowed(bytes))
-    }
-}
-
-impl From<Vec<u8>> for SqlValue<'_> {
-    fn from(bytes: Vec<u8>) -> Self {
-        SqlValue::Bytes(Cow::Owned(bytes))
-    }
-}
-
-/// JSON text, for a column of JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Json(pub String);
 
-impl From<Json> for SqlValue<'_> {
-    fn from(json: Json) -> Self {
-        SqlValue::Json(Cow::Owned(json.0))
-    }
-}
-
-/// Serializes a value for a JSON column.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Json, StoreError> {
     crate::row::json(value).map(Json)
 }

@@ -8,22 +8,16 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
-use std::time::Duration;
 
 use rusqlite::{Connection, InterruptHandle};
 use rustix::fs::{CWD, RenameFlags};
-use serde::Serialize;
-use uuid::Uuid;
 
 use super::connections::SqliteOptions;
 use super::open;
 use super::threads::beside;
-use crate::StoreError;
+use crate::prelude::*;
 use leadhost_domain::clock::SystemClock;
-use leadhost_domain::time::Micros;
 
 const SIZE: &str = "
 select (page_count - freelist_count) * page_size
@@ -41,11 +35,9 @@ select
   (select count(*) from messages) as messages,
   (select max(last_us) from feed_clock) as newest";
 
-/// The result of a backup.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupSummary {
-    /// The store's id.
     pub store: String,
     pub bytes: u64,
     /// The numbers of the main kinds of rows.

@@ -2,10 +2,8 @@
 //! own. The writer does not wait for checkpoints unless the log has grown past a limit.
 //! Nothing is done while nothing is written.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rusqlite::Connection;
 
@@ -13,8 +11,7 @@ use super::commits::Commits;
 use super::connections::SqliteOptions;
 use super::db::Db;
 use super::threads::beside;
-use crate::StoreError;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 const PASSIVE: &str = "pragma wal_checkpoint(passive)";
 const RESTART: &str = "pragma wal_checkpoint(restart)";

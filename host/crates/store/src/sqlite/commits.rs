@@ -19,12 +19,10 @@ struct CommitState {
 }
 
 impl Commits {
-    /// Returns the number of commits since the store was opened.
     pub fn count(&self) -> u64 {
         self.state().commits
     }
 
-    /// Counts a commit.
     pub fn add(&self) {
         let mut state = self.state();
         state.commits += 1;

@@ -1,17 +1,13 @@
 //! Opens connections to the file, with their settings.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::StoreError;
+use crate::prelude::*;
 use leadhost_domain::clock::SharedClock;
-use leadhost_domain::limits;
 
-/// How to open a connection. All settings are here.
 #[derive(Clone)]
 pub struct SqliteOptions {
     file: PathBuf,
@@ -73,7 +69,6 @@ impl SqliteOptions {
         }
     }
 
-    /// Returns the path of the file's log.
     pub fn log(&self) -> PathBuf {
         log_of(&self.file)
     }
@@ -83,7 +78,6 @@ impl SqliteOptions {
         self.max_pages.store(pages, Ordering::Relaxed);
     }
 
-    /// Opens a connection with all settings.
     pub fn open(&self) -> Result<Connection, StoreError> {
         let access = if self.writes {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE

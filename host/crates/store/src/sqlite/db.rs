@@ -1,16 +1,14 @@
 //! One SQLite file, with the thread that writes to it and the few that read.
 
 use std::fs::File;
-use std::path::Path;
-use std::sync::Arc;
 
 use super::commits::Commits;
 use super::connections::{self, SqliteOptions};
 use super::single_host::SingleHost;
 use super::threads::{self, End, JobLength, StoreThreads, TxSteps, ending};
-use crate::StoreError;
 use crate::high_water_mark::HighWaterMark;
-use crate::sql::{Tx, steps};
+use crate::prelude::*;
+use crate::sql::steps;
 use leadhost_domain::clock::SharedClock;
 
 /// The database in one SQLite file. On a server, `postgres::Db` takes its place, and `Database` is
@@ -68,17 +66,14 @@ impl Db {
         self.writing.run(JobLength::Short, steps).await
     }
 
-    /// Returns the high-water mark of the store's last known state.
     pub fn high_water_mark(&self) -> &HighWaterMark {
         &self.high_water_mark
     }
 
-    /// Returns the state that the only host of a file shares.
     pub fn alone(&self) -> &SingleHost {
         &self.alone
     }
 
-    /// Returns how connections are opened.
     pub(super) fn options(&self) -> &SqliteOptions {
         &self.options
     }
@@ -99,12 +94,10 @@ impl Db {
         }
     }
 
-    /// Returns the number of commits since the file was opened.
     pub fn commits(&self) -> u64 {
         self.commits.count()
     }
 
-    /// Returns the counter of commits, which wakes the checkpointer.
     pub(super) fn counted(&self) -> &Arc<Commits> {
         &self.commits
     }

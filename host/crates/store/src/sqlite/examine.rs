@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::connections::SqliteOptions;
 use super::open;
 use super::threads::beside;
+use crate::migrations;
 use crate::{Examination, StoreError};
 use leadhost_domain::clock::SystemClock;
 
@@ -23,7 +24,7 @@ pub async fn examine(file: &Path) -> Result<Option<Examination>, StoreError> {
     Ok(Some(Examination {
         server: format!("SQLite {}", rusqlite::version()),
         schema,
-        newest_schema: open::newest_schema(),
+        newest_schema: migrations::SQLITE.newest(),
         now: None,
     }))
 }

@@ -14,15 +14,11 @@ pub(super) mod run;
 mod single_host;
 pub(super) mod threads;
 
-use std::path::Path;
-use std::sync::Arc;
-
 pub(super) use self::db::Db;
 pub(super) use self::open::{alone, leave, note_newest};
-use uuid::Uuid;
 
-use super::StoreError;
 use super::high_water_mark::{HighWaterMark, Mark};
+use crate::prelude::*;
 use leadhost_domain::clock::SharedClock;
 
 /// Opens the store in this file, and creates it if it does not exist. Compares it with the

@@ -4,28 +4,21 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 use rusqlite::{Connection, TransactionBehavior};
-use uuid::Uuid;
 
 use super::connections::{SqliteOptions, log_of};
 use super::db::Db;
 use super::error::DAMAGED;
 use super::threads::{End, JobLength, beside, connection, ending};
-use crate::StoreError;
 use crate::high_water_mark::HighWaterMark;
 use crate::lock_file;
 use crate::migrations::SQLITE as MIGRATIONS;
+use crate::prelude::*;
 use crate::sql::steps;
 use leadhost_domain::clock::{Clock, SystemClock};
 use leadhost_domain::id::uuid_at;
-use leadhost_domain::limits;
-
-/// The schema version of a file with the first migration. Versions from before the first
-/// release counted from 1 and had other tables.
-const FIRST: usize = 100;
 
 /// The first version of SQLite without the fault by which two connections that write and
 /// checkpoint at the same moment can damage the file.
@@ -81,7 +74,7 @@ pub fn refuse_other_version(database: &Path) -> Result<(), StoreError> {
     let options = SqliteOptions::to_read(database.to_owned(), Arc::new(SystemClock));
     let found = options.open();
     match found.and_then(|connection| schema_version(&connection)) {
-        Ok(version) => migrations_done(version).map(drop),
+        Ok(version) => MIGRATIONS.refuse_other(version),
         Err(_) => Ok(()),
     }
 }
@@ -190,11 +183,10 @@ fn check_version() -> Result<(), StoreError> {
 }
 
 fn migrate(connection: &Connection) -> Result<(), StoreError> {
-    let done = migrations_done(schema_version(connection)?)?;
-    for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
+    for (version, sql) in MIGRATIONS.missing(schema_version(connection)?)? {
         connection.execute_batch(sql)?;
         // A pragma takes no parameters. The value is our own number.
-        connection.execute_batch(&format!("pragma user_version = {}", FIRST + number))?;
+        connection.execute_batch(&format!("pragma user_version = {version}"))?;
     }
     Ok(())
 }
@@ -203,44 +195,17 @@ fn schema_version(connection: &Connection) -> Result<i64, StoreError> {
     Ok(connection.query_row(SCHEMA_VERSION, [], |row| row.get(0))?)
 }
 
-/// Returns how many migrations a file with this schema version has had.
-fn migrations_done(found: i64) -> Result<usize, StoreError> {
-    if found == 0 {
-        return Ok(0);
-    }
-    let newest = FIRST + MIGRATIONS.len() - 1;
-    match usize::try_from(found) {
-        Ok(version) if version > newest => Err(StoreError::Open(format!(
-            "the database has schema version {found}, but this program supports versions up to {newest}: start the newer version that wrote it"
-        ))),
-        Ok(version) if version >= FIRST => Ok(version - FIRST + 1),
-        _ => Err(StoreError::Open(format!(
-            "the database was written by a version from before the first release, which this version cannot read (schema version {found}): export what you need with that version, or start with another data folder"
-        ))),
-    }
-}
-
 /// Returns the schema version of a file that this program can serve. `None` if it has no schema yet.
 pub fn supported_version(connection: &Connection) -> Result<Option<i64>, StoreError> {
     let found = schema_version(connection)?;
-    migrations_done(found)?;
+    MIGRATIONS.refuse_other(found)?;
     Ok(Some(found).filter(|found| *found > 0))
-}
-
-/// Returns the schema version that this program makes.
-pub fn newest_schema() -> i64 {
-    i64::try_from(FIRST + MIGRATIONS.len() - 1).unwrap_or(i64::MAX)
 }
 
 /// For read-only access: refuses a file from before the first release. Additions of a newer
 /// version do no harm.
 pub fn refuse_old(connection: &Connection) -> Result<(), StoreError> {
-    let found = schema_version(connection)?;
-    let has_our_tables = usize::try_from(found).is_ok_and(|found| found >= FIRST);
-    if !has_our_tables {
-        migrations_done(found)?;
-    }
-    Ok(())
+    MIGRATIONS.refuse_old(schema_version(connection)?)
 }
 
 const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
@@ -258,7 +223,6 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
     .await
 }
 
-/// Records the newest stamp now.
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
     db.high_water_mark().note(newest(db).await?);
     Ok(())
@@ -280,32 +244,6 @@ pub async fn keep_noting(db: Weak<Db>, high_water_mark: Arc<HighWaterMark>) {
         if let Ok(newest) = newest(&db).await {
             high_water_mark.note(newest);
             noted = Some(commits);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_of_another_version_is_refused_and_says_why() {
-        let newest = i64::try_from(FIRST + MIGRATIONS.len() - 1).expect("a number");
-        assert_eq!(migrations_done(0).ok(), Some(0));
-        assert_eq!(migrations_done(100).ok(), Some(1));
-        assert_eq!(migrations_done(newest).ok(), Some(MIGRATIONS.len()));
-        for (found, says) in [
-            (newest + 1, "start the newer version"),
-            (i64::from(i32::MAX), "start the newer version"),
-            (1, "before the first release"),
-            (11, "(schema version 11)"),
-            (99, "another data folder"),
-            (-1, "before the first release"),
-        ] {
-            let refused = migrations_done(found)
-                .expect_err("it is refused")
-                .to_string();
-            assert!(refused.contains(says), "{found}: {refused}");
         }
     }
 }

@@ -4,14 +4,11 @@
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{CachedStatement, Connection, Row, ToSql};
 use serde::de::DeserializeOwned;
-use uuid::Uuid;
 
-use crate::StoreError;
+use crate::prelude::*;
 use crate::row::{ColumnRef, RowColumns, unread};
-use crate::sql::{Arg, SqlValue, Text};
-use leadhost_domain::time::Micros;
+use crate::sql::{Arg, Text};
 
-/// Returns how many rows the statement changed.
 pub fn execute(
     connection: &mut Connection,
     text: &Text,

@@ -1,17 +1,12 @@
 //! The fleet operations for the only host of a file. Its reports are kept in memory,
 //! since they end with the process.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{MutexGuard, PoisonError};
 
 use tokio::sync::broadcast;
 
+use crate::prelude::*;
 use crate::{Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost};
-use leadhost_domain::id::{HostId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
 
 pub struct SingleHost {
     state: Mutex<CoordinationState>,

@@ -9,19 +9,17 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rusqlite::{Connection, InterruptHandle};
 use tokio::sync::oneshot;
 
 use super::commits::Commits;
 use super::connections::SqliteOptions;
-use crate::StoreError;
-use crate::sql::Tx;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 /// The steps of an operation in its transaction.
 pub type TxSteps<'t, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 't>>;
@@ -83,7 +81,6 @@ pub async fn beside<T: Send + 'static>(
 /// Work for a thread: it uses the thread's transaction and sends the answer.
 type TxJob = Box<dyn FnOnce(&mut Holder) + Send>;
 
-/// The state of a thread.
 struct Holder {
     options: SqliteOptions,
     tx: Option<Tx>,
@@ -106,7 +103,6 @@ impl Holder {
         }
     }
 
-    /// Runs one transaction.
     fn within<T>(
         &mut self,
         begin: &str,
@@ -210,7 +206,6 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the next work for this thread. Waits for it at most this long.
     fn next(&self, patience: Option<Duration>) -> NextJob {
         let until = patience.map(|patience| Instant::now() + patience);
         let this = thread::current();

@@ -30,7 +30,6 @@ struct ExportFailure {
 }
 
 impl OtlpSender {
-    /// Returns a sender. `None` if no endpoint is configured.
     pub fn new(config: &TelemetrySection) -> Option<Self> {
         Some(Self {
             endpoint: OperatorEndpoint::parse(&config.otlp_endpoint, PATH)?,

@@ -505,7 +505,7 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<Fo
     shown.impact = Some(ImpactPart {
         verified,
         since: since.to_owned(),
-        fields: RepairField::ALL,
+        fields: &RepairField::ALL,
     });
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }

@@ -1,8 +1,6 @@
 //! Why a rollout cannot be started or changed, with what an operator can do.
 
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::rollout::{Rollout, RolloutStage};
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RolloutError {

@@ -1,23 +1,15 @@
 //! Keeps this host in step with the rollouts of the store, and reports what it has seen.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use futures_util::FutureExt as _;
 use tokio::task::JoinHandle;
 
 use super::super::{rolled_back, trust};
 use super::sampling;
+use crate::prelude::*;
 use crate::rollout::state::{LiveRollout, Observations, Observed};
 use crate::rounds::Rounds;
-use crate::state::Pipeline;
 use crate::versions;
-use leadhost_config::shutdown::Shutdown;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::rollout::{Rollout, RolloutReport, RolloutStage};
-use leadhost_plugin::Loaded;
-use leadhost_store::StoreError;
+use leadhost_domain::rollout::RolloutReport;
 
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
@@ -53,7 +45,6 @@ struct Reported {
 }
 
 impl Follower {
-    /// Returns whether a rollout is open.
     async fn step(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
         let rollouts = pipeline.store.rollouts().await?;
         let followed = pipeline.rollouts.all();

@@ -1,9 +1,7 @@
 //! Judges the open rollouts, on one host at a time: a guard that trips ends a rollout, time and
 //! a fleet that follows take it to its next step.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::collections::VecDeque;
 
 use super::error::RolloutError;
 use super::status::{self, RolloutStatus};
@@ -15,22 +13,16 @@ use crate::deploy::{
     trust,
 };
 use crate::fleet::FleetJob;
+use crate::prelude::*;
 use crate::rollout::guard;
 use crate::rollout::{Observations, SLOWER, TIMES_SLOWER};
 use crate::rounds::Rounds;
-use crate::state::Pipeline;
 use crate::verify::policy::{Part, harms};
 use crate::versions::serving;
-use leadhost_config as config;
-use leadhost_config::shutdown::Shutdown;
 use leadhost_domain::audit::{AuditActor, OperatorAct};
 use leadhost_domain::difference::ComparisonCounts;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
-use leadhost_domain::rollout::{RECORDED, Rollout, RolloutStage};
+use leadhost_domain::rollout::RECORDED;
 use leadhost_domain::size;
-use leadhost_domain::time::Micros;
-use leadhost_store::StoreError;
 
 /// Moments from which a new count of the evidence begins, so that the good results of a version
 /// before do not excuse the bad ones now.

@@ -14,12 +14,8 @@ pub use error::RolloutError;
 pub use operate::{RolloutOrder, StartedRollout};
 pub use status::RolloutStatus;
 
-use std::sync::Arc;
-
+use crate::prelude::*;
 use tokio::task::JoinHandle;
-
-use crate::state::Pipeline;
-use leadhost_config::shutdown::Shutdown;
 
 pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> [JoinHandle<()>; 2] {
     [

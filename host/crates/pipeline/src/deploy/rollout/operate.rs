@@ -1,8 +1,5 @@
 //! The operations on a rollout: start, pause, resume, promote and abort.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 use super::error::RolloutError;
@@ -20,13 +17,10 @@ use crate::deploy::{
     trust,
 };
 use crate::fleet::FleetError;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use crate::versions::serving;
 use leadhost_domain::audit::{AuditActor, OperatorAct};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::rollout::{Rollout, RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
-use leadhost_store::StoreError;
+use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutPlan};
 
 #[derive(Clone, Debug)]
 pub struct RolloutOrder {

@@ -3,13 +3,12 @@
 //! trials, so that live deliveries keep their share of the threads, and have no effect.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
+use crate::prelude::*;
 use crate::rollout::state::{Next, Turn, Waiting};
 use crate::rollout::{self, LiveRollout, sends};
-use crate::state::Pipeline;
 use crate::verify::{self, Part, conversion::Compared};
-use leadhost_domain::id::DeliveryId;
 
 const RECENT: usize = 64;
 

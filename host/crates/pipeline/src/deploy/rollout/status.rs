@@ -1,25 +1,17 @@
 //! The status of a rollout: the sum of the observations of all hosts, and which of them act on it.
 
-use std::collections::HashSet;
-use std::time::Duration;
-
 use crate::deploy::stored::rollout_of;
+use crate::prelude::*;
 use crate::rollout::Observations;
-use crate::state::Pipeline;
 use crate::verify::{self, Part};
-use leadhost_config as config;
 use leadhost_domain::difference::Example;
 use leadhost_domain::host_names::{self, Behind};
-use leadhost_domain::id::HostId;
-use leadhost_domain::rollout::{Rollout, RolloutStage};
 use leadhost_domain::text::counted;
-use leadhost_store::StoreError;
 
 #[derive(Debug)]
 pub struct RolloutStatus {
     pub rollout: Rollout,
     pub seen: Observations,
-    /// Live hosts that act on its current generation.
     pub hosts: Vec<String>,
     /// Live hosts that do not, with the reason.
     pub behind: Vec<Behind>,

@@ -1,13 +1,9 @@
 //! A change of a rollout, with its row of the audit, its line of the log and its announcement.
 
-use serde_json::json;
-
 use crate::fleet;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::audit::{Act, AuditActor, OperatorAct, SERVICE};
-use leadhost_domain::rollout::{Rollout, RolloutStage};
-use leadhost_domain::time::Micros;
-use leadhost_store::{Announcement, StoreError};
+use leadhost_store::Announcement;
 
 /// Why a rollout ended whose plugin has another active version by now.
 pub const OVERTAKEN: &str = "another version was activated";

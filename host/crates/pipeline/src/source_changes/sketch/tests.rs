@@ -388,27 +388,6 @@ fn a_change_of_leads_that_is_over_is_remembered_with_its_time_and_the_version_to
 }
 
 #[test]
-fn the_leads_of_a_sketch_of_the_former_release_are_known() {
-    let counts = |number: u32| {
-        serde_json::json!({
-            "deliveries": number, "read": number, "converted": number, "leads": number,
-            "with": [number, number, number, 0, number, 0], "version": "1", "mixed": false,
-            "configuration": 3, "firstAt": Micros(7), "paths": {"id": [number, 0, 0, 0, 0, 0, number]},
-        })
-    };
-    let stored = serde_json::json!({
-        "baseline": counts(250), "halves": [counts(25), counts(25), counts(0)], "since": counts(0),
-        "change": null, "by": "the source changed", "isRead": false, "asked": "1", "ended": [],
-        "began": {"path id": Micros(5)}, "failing": {"version": "1", "change": null},
-        "open": [{"subject": "path id", "path": "id", "share": null, "before": "98 %", "after": "0 %"}],
-    });
-    let mut sketch: Sketch = serde_json::from_value(stored).expect("it is read");
-    assert_eq!(sketch.lead_fields().map(|fields| fields.phone), Some(100));
-    assert_eq!(add(&mut sketch, 75, "1", USUAL_BODY, false), 1);
-    check_one(&sketch, "leads with a phone: the source changed");
-}
-
-#[test]
 fn a_trial_of_both_versions_names_the_cause() {
     let better = "new in 2: the previous version 1 reads more in 4 of 5 of them";
     let same = "both versions read the same: the source changed";

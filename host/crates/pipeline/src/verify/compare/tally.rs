@@ -2,13 +2,11 @@
 //! Its fields and connections are bounded.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::prelude::*;
 use leadhost_domain::difference::{ComparisonCounts, DifferenceGroup, Differences};
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
 
 /// The sum of all comparisons, of deliveries or of sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

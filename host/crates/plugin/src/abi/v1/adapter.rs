@@ -8,32 +8,22 @@ mod bindings;
 mod events;
 pub mod words;
 
-use std::time::Duration;
-
-use leadhost_golden::{Call, Case};
-use serde_json::Value;
-use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::adapter::adapter as wit;
 use self::bindings::{ChannelAdapter, ChannelAdapterPre};
 use self::words::{category, further_ids, text, word};
 use super::types::{self, golden_delivery, golden_response};
-use crate::abi::fault::{Fault, missing_function};
+use crate::abi::fault::missing_function;
 use crate::abi::golden::shown;
 use crate::abi::texts::{notes, storable_list, storable_pairs};
-use crate::instance_state::InstanceState;
+use crate::prelude::*;
 use crate::rules;
 use leadhost_domain::channel::{
     AcceptedSend, Placeholder, RefusedSend, SendAnswer, SendStep, Template, TemplatePage,
     TemplateSend, TemplateStep, Webhook,
 };
-use leadhost_domain::exchange::{
-    HandshakeAnswer, HttpRequest, HttpResponse, InputProblem, Pairs, SenderChecks,
-};
 use leadhost_domain::json;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{Description, PluginDelivery, PluginKind};
 use leadhost_domain::text::{storable, storable_json};
 
 plugin!(Adapter, ChannelAdapter of ChannelAdapterPre);

@@ -6,28 +6,20 @@
 mod bindings;
 mod bounds;
 
-use std::time::Duration;
-
-use leadhost_golden::{Call, Case};
-use serde_json::Value;
-use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::converter::converter as wit;
 use self::bindings::{LeadConverter, LeadConverterPre};
 use self::bounds::RuleViolation;
 use super::types::{self, golden_delivery, golden_response};
-use crate::abi::fault::{Fault, missing_function};
+use crate::abi::fault::missing_function;
 use crate::abi::golden::shown;
 use crate::abi::texts::{attributes, cut_note, given, given_list, notes, storable_pairs};
-use crate::instance_state::InstanceState;
+use crate::prelude::*;
 use crate::rules::{self, size::Room};
-use leadhost_domain::exchange::{HandshakeAnswer, HttpRequest, InputProblem, SenderChecks};
 use leadhost_domain::lead::{Action, Consent, Lead, Listing};
-use leadhost_domain::limits;
 use leadhost_domain::plugin::{
-    ConversionOutcome, ConvertedItem, ConverterOutput, Description, FailureCategory, FetchFailure,
-    FetchRequest, PluginCompletion, PluginDelivery, PluginKind,
+    ConversionOutcome, ConvertedItem, FailureCategory, FetchFailure, FetchRequest, PluginCompletion,
 };
 use leadhost_domain::text::storable;
 
@@ -243,7 +235,8 @@ fn lead(lead: wit::Lead, cuts: Vec<String>) -> Lead {
     let campaign = lead.campaign.into_iter();
     Lead {
         external_id: given(lead.external_id),
-        action: Action::from_text(&lead.action),
+        // No lead is lost because of an unknown word.
+        action: Action::from_text(&lead.action).unwrap_or(Action::Create),
         is_test: lead.is_test,
         name: given(lead.name),
         phones: given_list(lead.phones),
@@ -292,11 +285,8 @@ impl From<wit::Failure> for FetchFailure {
     fn from(failure: wit::Failure) -> Self {
         Self {
             // A retry of an unknown category loses nothing.
-            category: match failure.category.as_str() {
-                "stop" => FailureCategory::Stop,
-                "give-up" => FailureCategory::GiveUp,
-                _ => FailureCategory::Retry,
-            },
+            category: FailureCategory::from_text(&failure.category)
+                .unwrap_or(FailureCategory::Retry),
             message: cut_note(failure.message),
             retry_after: failure
                 .retry_after_seconds

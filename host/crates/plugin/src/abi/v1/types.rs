@@ -4,17 +4,16 @@
 //! the body, which the store needs too: it is copied when the call begins, on the thread of the
 //! guest. Output that breaks a rule of the host is refused here.
 
-use leadhost_golden::{Case, Response};
+use crate::prelude::*;
+use leadhost_golden::Response;
 
 pub use self::bindings::leadhost::types::core;
-use crate::abi::fault::Fault;
 use crate::abi::texts::cut_note;
 use crate::rules;
 use leadhost_domain::exchange::{
-    HandshakeAnswer, HttpRequest, HttpResponse, InputProblem, PluginReply, Requirement,
-    SenderCheck, SenderChecks, SignedPart, Slot, SlotArgument, TextSegment, ValueLocation,
+    Requirement, SenderCheck, SignedPart, Slot, SlotArgument, TextSegment, ValueLocation,
 };
-use leadhost_domain::plugin::{Description, PluginDelivery, SecretDeclaration};
+use leadhost_domain::plugin::SecretDeclaration;
 use leadhost_domain::word::UnknownWord;
 
 mod bindings {

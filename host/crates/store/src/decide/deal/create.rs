@@ -1,18 +1,14 @@
 //! A partner creates a deal with its contact, and with a conversation if there is a
 //! message. The answer is known at the commit, and is stored in it.
 
-use serde_json::{Map, Value, json};
-
-use super::super::DealRecord;
 use super::super::conversation::{self, ConversationOpening};
 use super::super::notify;
 use super::super::people::{self, PersonDetails};
-use super::super::working_set::WorkingSet;
 use super::edit::{Before, DealChanges, answered, earlier_use, history};
+use crate::decide::prelude::*;
 use crate::{CreatedDeal, DealCreated, DealMessage, NewDeal};
 use leadhost_domain::contact::SAID;
-use leadhost_domain::deal::{DealStage, DealStatus};
-use leadhost_domain::id::ProductId;
+use leadhost_domain::deal::DealStage;
 use leadhost_domain::said::INSTRUCTIONS;
 
 /// Creates a deal, with its contact and, if there is a message, its conversation. A repeat
@@ -117,7 +113,6 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
     DealCreated::Done(answer)
 }
 
-/// Returns what the request says of the person and of the conversation.
 fn said(new: &NewDeal, message: &DealMessage) -> Map<String, Value> {
     let said = new.props.get(SAID).and_then(Value::as_object);
     let mut said = said.cloned().unwrap_or_default();
@@ -164,7 +159,6 @@ mod tests {
     use super::super::super::sample::*;
     use super::*;
     use crate::{NewMessage, ProductReference};
-    use leadhost_domain::id::{DealId, MessageId, ProductId};
 
     fn done(created: DealCreated) -> Value {
         match created {

@@ -1,12 +1,9 @@
 //! The changes of a deal by a partner: its history, and the answer to a repeated request.
 
-use serde_json::Value;
-
-use super::super::DealRecord;
 use super::super::idempotency;
-use super::super::working_set::{NewHistory, WorkingSet};
+use super::super::working_set::NewHistory;
+use crate::decide::prelude::*;
 use crate::{ByPartner, ChangedBy, FieldChange, IdempotencyClaim, Notified, StoredAnswer};
-use leadhost_domain::id::{DealId, WorkspaceId};
 
 /// Returns the deal if it exists and the partner may work on it.
 pub fn own<'a>(set: &'a mut WorkingSet, by: &ByPartner, id: DealId) -> Option<&'a mut DealRecord> {
@@ -20,7 +17,6 @@ pub enum Before {
     Another,
 }
 
-/// Returns the earlier use of the request's key.
 pub fn earlier_use(set: &WorkingSet, claim: Option<&IdempotencyClaim>) -> Option<Before> {
     Some(match idempotency::found(set, claim?)? {
         Notified::Replayed(answer) => Before::Answered(answer),
@@ -37,14 +33,12 @@ pub fn answered(set: &mut WorkingSet, claim: Option<&IdempotencyClaim>, answer: 
     }
 }
 
-/// Marks the field as edited: sources do not change it any more.
 pub fn edited(deal: &mut DealRecord, field: &str) {
     if !is_edited(deal, field) {
         deal.edited.push(field.to_owned());
     }
 }
 
-/// Returns whether a partner has edited the field.
 pub fn is_edited(deal: &DealRecord, field: &str) -> bool {
     deal.edited.iter().any(|set| set == field)
 }

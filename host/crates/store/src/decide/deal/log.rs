@@ -1,9 +1,8 @@
 //! A partner adds a log entry to a deal. All entries are kept; the deal shows the newest.
 
-use serde_json::{Value, json};
-
-use super::super::working_set::{NewLog, WorkingSet};
+use super::super::working_set::NewLog;
 use super::edit::{Before, DealChanges, answered, earlier_use, edited, history, is_edited, own};
+use crate::decide::prelude::*;
 use crate::{CreatedDealLog, DealLogged, NewDealLog};
 use leadhost_domain::deal::{LOGS, LOGS_SHOWN};
 
@@ -66,8 +65,7 @@ pub fn log(set: &mut WorkingSet, new: &NewDealLog) -> DealLogged {
 mod tests {
     use super::super::super::sample::*;
     use super::*;
-    use crate::{ByPartner, StoredAnswer, Write, WriteOutcome};
-    use leadhost_domain::id::{DealId, DealLogId, PartnerId};
+    use crate::{ByPartner, StoredAnswer, Write};
 
     fn note(deal: DealId, subject: &str) -> NewDealLog {
         NewDealLog {

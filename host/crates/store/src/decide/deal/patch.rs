@@ -1,13 +1,10 @@
 //! A partner changes a deal.
 
-use serde_json::json;
-
-use super::super::working_set::WorkingSet;
 use super::super::{conversation, ticket};
 use super::edit::{DealChanges, edited, history, own};
+use crate::decide::prelude::*;
 use crate::{DealPatch, DealPatched};
-use leadhost_domain::deal::{DealStage, DealStatus, moved};
-use leadhost_domain::id::{ConversationId, DealId};
+use leadhost_domain::deal::{DealStage, moved};
 
 /// Changes a partner's deal. Changes nothing if the partner has no such deal, or the
 /// workspace has no such product or owner.
@@ -112,7 +109,6 @@ mod tests {
     use super::*;
     use crate::{ByPartner, ChangedBy};
     use leadhost_domain::conversation;
-    use leadhost_domain::id::{PartnerId, WorkspaceId};
 
     const CHANGED: DealPatched = DealPatched::Done { changed: true };
     const UNCHANGED: DealPatched = DealPatched::Done { changed: false };

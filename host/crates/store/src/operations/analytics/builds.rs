@@ -1,12 +1,9 @@
 //! Rows of builds: how they begin, and how writers lock them.
 
-use std::collections::BTreeMap;
-
+use crate::Build;
 use crate::decide::rollup::BuildState;
-use crate::sql::{Arg, Sql, Tx, args, sql, statements};
-use crate::{Build, StoreError};
+use crate::operations::prelude::*;
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::id::WorkspaceId;
 
 // `offset 0` makes PostgreSQL look builds up by workspace. Without it, PostgreSQL would read the
 // builds of all workspaces.
@@ -116,12 +113,10 @@ impl LockedBuilds {
         Ok(Self(builds.into_iter().collect()))
     }
 
-    /// Returns the state of the build and its step, or `None` if the build is gone.
     pub fn get(&self, build: &Build) -> Option<(BuildState, i64)> {
         self.0.get(&build.number).copied()
     }
 
-    /// Returns the number of the serving build.
     pub fn serving(&self) -> Option<i64> {
         let mut builds = self.0.iter();
         let serving = builds.find(|(_, (state, _))| *state == BuildState::Serving);

@@ -1,15 +1,11 @@
 //! The counts that answers are made of, each from one snapshot: days of a cube if the zone has one,
 //! otherwise sums over slots.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::decide::rollup::{DayCells, portions};
+use crate::operations::prelude::*;
 use crate::row::analytics;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{CellQuery, RollupCell, RollupCells, RollupState, Scope, Slots, Store, StoreError};
+use crate::{CellQuery, RollupCell, RollupCells, RollupState, Scope, Slots};
 use leadhost_domain::analytics::{MEASURES, MeasureCounts, MetricSet, TimeSlot, add};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
 use leadhost_domain::zone::Day;
 
 statements! {
@@ -88,7 +84,6 @@ group by each.day, s.key                                                        
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Returns the state of the rollups without reading the counts.
     pub async fn rollup_state(
         &self,
         scope: &Scope,
@@ -156,12 +151,7 @@ async fn cells_of(
             ..RollupCells::default()
         });
     };
-    let args = args! {
-        build,
-        zone: query.zone,
-        tzdata: query.tzdata,
-        whole: TimeSlot::END.0,
-    };
+    let args = args! { build, zone: query.zone, tzdata: query.tzdata, whole: TimeSlot::END.0 };
     let of_cube = tx.row(&CUBE, &args, |_| Ok(())).await?.is_some();
     let (mut cells, of_slots) = if of_cube {
         (days(tx, build, query).await?, &query.edges)
@@ -223,7 +213,6 @@ async fn days(
 
 const COUNTS: [&str; MEASURES] = ["count_1", "count_2", "count_3", "count_4", "count_5"];
 
-/// Counts by day or bucket, and by key.
 pub type CellCounts = BTreeMap<(Day, i64), MeasureCounts>;
 
 /// Adds the sums of buckets of slots by key, until `found` has more than `most` entries.

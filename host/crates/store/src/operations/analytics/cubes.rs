@@ -1,22 +1,14 @@
 //! Cubes of local days: which cubes exist, how they are filled, and what steps add to them.
 
-use std::collections::BTreeMap;
-
 use super::builds::LockedBuilds;
 use super::cells::{CellCounts, sums};
-use crate::database::Database;
 use crate::decide::cubes::{self as decide, CubeRow, DueCubes, is_unused};
 use crate::decide::rollup::{BuildState, DayCells};
 use crate::operations::agents::workspace_ids;
-use crate::row::FromRow as _;
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Sql, Tx, args, made, sql, statements, steps};
+use crate::operations::prelude::*;
 use crate::sqlite::threads::End;
-use crate::{Build, Cube, Slots, Store, StoreError, ZoneUse};
+use crate::{Build, Cube, Slots, ZoneUse};
 use leadhost_domain::analytics::TimeSlot;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone::{self, Day, Zone};
 
 statements! {
@@ -118,7 +110,6 @@ fenced join rollup_days as there
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Adds these uses to the record of requested zones.
     pub async fn note_zones(&self, uses: &[ZoneUse]) -> Result<(), StoreError> {
         // Sorted, so that every host locks in the same order, and deduplicated.
         let mut noted: BTreeMap<(WorkspaceId, &str), (u64, Micros)> = BTreeMap::new();
@@ -140,7 +131,7 @@ impl Store {
                         workspace_id: *workspace,
                         zone: (*zone).to_owned(),
                         requests: i64::try_from(*requests).unwrap_or(i64::MAX),
-                        used_at: *used_at,
+                        used_at,
                     }
                 })
                 .collect();
@@ -267,7 +258,6 @@ async fn due_of(
     Ok(decide::due(&builds, &uses, tzdata, now))
 }
 
-/// Changes to the zones of a build.
 #[derive(Default)]
 struct ChangedCells {
     gone: Vec<String>,
@@ -306,7 +296,6 @@ async fn change(
     .await
 }
 
-/// Removes cubes and their days. The caller holds the lock of the build.
 pub async fn remove(tx: &mut Tx, build: i64, zones: &[String]) -> Result<(), StoreError> {
     for zone in zones {
         let args = args! { build, zone };
@@ -398,7 +387,6 @@ pub async fn add(
     Ok(())
 }
 
-/// Returns the stored cells of these days.
 async fn known(
     tx: &mut Tx,
     build: &Build,

@@ -1,11 +1,10 @@
 //! Removal of a retired build, some rows at a time.
 
-use crate::database::Database;
 use crate::decide::rollup::BuildState;
 use crate::operations::analytics::builds::LockedBuilds;
-use crate::sql::{Sql, args, sql, statements, steps};
+use crate::operations::prelude::*;
 use crate::sqlite::threads::End;
-use crate::{Build, Stepped, StoreError};
+use crate::{Build, Stepped};
 
 statements! {
     // Deletes up to the last of the first `:limit` keys. The index of the key finds it without a join.

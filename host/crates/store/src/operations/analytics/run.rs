@@ -1,18 +1,11 @@
 //! Runs: the work that is due, and the as-of time when a run ends.
 
-use std::collections::BTreeSet;
-
 use super::builds::{self, BuildFeed};
-use crate::database::Database;
 use crate::decide::rollup::BuildState;
 use crate::operations::agents::workspace_ids;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{AnalyticsRun, Build, Store, StoreError};
+use crate::operations::prelude::*;
+use crate::{AnalyticsRun, Build};
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 statements! {
     static NOW: Sql = sql("
@@ -217,7 +210,6 @@ struct Touched {
     is_held: bool,
 }
 
-/// The builds that a run has not read to their end, and their workspaces.
 struct UnreadBuilds {
     builds: BTreeSet<i64>,
     workspaces: BTreeSet<WorkspaceId>,

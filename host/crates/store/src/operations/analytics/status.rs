@@ -2,13 +2,9 @@
 
 use super::builds;
 use crate::operations::agents::workspace_ids;
-use crate::row::{FromRow as _, cells};
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{Build, RollupStatus, Store, StoreError};
+use crate::operations::prelude::*;
+use crate::{Build, RollupStatus};
 use leadhost_domain::analytics::{MetricSet, TimeSlot};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 statements! {
     static RUN: Sql = sql("
@@ -100,7 +96,6 @@ async fn last_run(tx: &mut Tx, set: MetricSet) -> Result<RollupStatus, StoreErro
     Ok(status)
 }
 
-/// Adds the builds and cubes of some workspaces.
 async fn add(
     tx: &mut Tx,
     some: &[WorkspaceId],

@@ -1,28 +1,18 @@
 //! Steps: a step reads changes from one snapshot, and commits counts, facts and place together,
 //! unless another step was faster.
 
-use crate::row::FromRow as _;
-use std::collections::{HashMap, HashSet};
-
-use uuid::Uuid;
-
 use super::builds::{self, LockedBuilds};
 use super::{cubes, remove};
-use crate::database::Database;
 use crate::decide::cubes::may_take_over;
 use crate::decide::rollup::{
     BuildPosition, BuildState, Deltas, Fact, FeedChange, Reached, SlotDeltas, by_day, deltas,
     facts, new_keys,
 };
+use crate::operations::prelude::*;
 use crate::row::analytics::{change, fact, key};
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Arg, Sql, Tx, args, made, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{Build, Stepped, Store, StoreError};
+use crate::{Build, Stepped};
 use leadhost_domain::analytics::{CountKey, MetricSet};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 statements! {
     static PLACE: Sql = sql("
@@ -281,7 +271,6 @@ struct PageSnapshot {
     keys: HashMap<CountKey, i64>,
 }
 
-/// Returns `None` if the build is gone.
 async fn read(
     database: &Database,
     build: Build,
@@ -358,7 +347,6 @@ async fn known_facts(
     Ok(known.into_iter().collect())
 }
 
-/// Returns the numbers of those keys that have one.
 async fn keys(tx: &mut Tx, wanted: &[[Arg<'_>; 4]]) -> Result<HashMap<CountKey, i64>, StoreError> {
     let known = tx
         .rows_each(&KEYS, wanted, |row| {
@@ -406,7 +394,7 @@ async fn count(tx: &mut Tx, build: &Build, deltas: &Deltas) -> Result<(), StoreE
             args! {
                 workspace_id: build.workspace,
                 build: build.number,
-                id: *id,
+                id,
                 slot: fact.slot.0,
                 key: fact.key,
                 measured: fact.measured.0,
@@ -417,7 +405,7 @@ async fn count(tx: &mut Tx, build: &Build, deltas: &Deltas) -> Result<(), StoreE
     let gone: Vec<_> = deltas
         .gone
         .iter()
-        .map(|id| args! { build: build.number, id: *id })
+        .map(|id| args! { build: build.number, id })
         .collect();
     tx.run_each(&REMOVE_FACTS, &gone).await?;
     add_slots(tx, build, &deltas.slots).await?;
@@ -443,7 +431,7 @@ async fn add_slots(tx: &mut Tx, build: &Build, deltas: &SlotDeltas) -> Result<()
             workspace_id: build.workspace,
             build: build.number,
             slot: slot.0,
-            key: *key,
+            key,
             count_1,
             count_2,
             count_3,
@@ -452,7 +440,7 @@ async fn add_slots(tx: &mut Tx, build: &Build, deltas: &SlotDeltas) -> Result<()
         });
         // Only a slot from which something was subtracted can become empty.
         if counts.iter().any(|count| *count < 0) {
-            less.push(args! { build: build.number, slot: slot.0, key: *key });
+            less.push(args! { build: build.number, slot: slot.0, key });
         }
     }
     tx.run_each(&ADD, &added).await?;

@@ -4,20 +4,14 @@
 pub mod resolved;
 mod statements;
 
-use std::collections::BTreeMap;
-
 use self::resolved::ResolvedConnection;
 use self::statements::Declare;
 pub use self::statements::SQL;
+use crate::operations::prelude::*;
 use crate::plan::RowEffect;
-use crate::sql::{Tx, steps};
 use crate::sqlite::threads::End;
-use crate::{
-    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, Store, StoreError,
-};
+use crate::{Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner};
 use leadhost_domain::connection::ConnectionKind;
-use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
 #[leadhost_boxed::boxed]

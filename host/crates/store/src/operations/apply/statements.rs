@@ -2,15 +2,13 @@
 //! change rows write only differences, and return how many rows differed.
 
 use super::resolved::ResolvedConnection;
+use crate::operations::prelude::*;
 use crate::operations::product_plan::ProductWriter;
 use crate::operations::products;
 use crate::plan::RowEffect;
-use crate::row::cells;
-use crate::sql::{Json, Sql, Tx, args, sql, statements};
-use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
+use crate::sql::Json;
+use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct};
 use leadhost_domain::connection::ConnectionKind;
-use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
-use leadhost_domain::time::Micros;
 
 statements! {
     // Waiting for another plan may take longer than waiting for a row.
@@ -170,7 +168,6 @@ pub async fn change_workspace(
     tx.run(&CHANGE_WORKSPACE, &args).await
 }
 
-/// The statements of one workspace.
 pub struct Declare<'t> {
     tx: &'t mut Tx,
     workspace: WorkspaceId,
@@ -220,10 +217,7 @@ impl<'t> Declare<'t> {
         id: AgentId,
         agent: &PlannedAgent,
     ) -> Result<u64, StoreError> {
-        let args = args! {
-            from agent: number, kind, channel, adapter, internal;
-            id,
-        };
+        let args = args! { from agent: number, kind, channel, adapter, internal; id };
         self.tx.run(&CHANGE_AGENT, &args).await
     }
 
@@ -233,12 +227,7 @@ impl<'t> Declare<'t> {
     }
 
     pub async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
-        let args = args! {
-            workspace: self.workspace,
-            id,
-            name: &owner.name,
-            email: &owner.email,
-        };
+        let args = args! { workspace: self.workspace, id, name: &owner.name, email: &owner.email };
         self.tx.run(&NEW_OWNER, &args).await?;
         Ok(())
     }
@@ -280,7 +269,6 @@ impl<'t> Declare<'t> {
             .await
     }
 
-    /// Creates a connection with version 1 of its configuration.
     pub async fn new_connection(
         &mut self,
         id: &ConnectionId,

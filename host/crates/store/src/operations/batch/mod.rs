@@ -4,11 +4,10 @@
 pub mod load;
 pub mod save;
 
-use crate::decide::{self, ReadSet};
-use crate::sql::Tx;
-use crate::{StoreError, Write, WriteOutcome};
+use crate::decide::{self};
+use crate::operations::prelude::*;
+use crate::{Write, WriteOutcome};
 use leadhost_domain::clock::Clock;
-use leadhost_domain::id::WorkspaceId;
 
 /// Returns the result of each write. The transaction has already named the workspaces of `read_set`.
 /// Fails with [`StoreError::Contended`] if another host changed the same rows in the meantime.

@@ -1,10 +1,9 @@
 //! Counts what erasing a person would remove, without doing it.
 
 use super::raw;
+use crate::operations::prelude::*;
 use crate::operations::repairs::changes_about;
-use crate::row::read;
-use crate::sql::{Sql, args, json, sql, statements, steps};
-use crate::{Erased, Person, Store, StoreError};
+use crate::{Erased, Person};
 
 statements! {
     // Errors and channels' ids of messages are found in two ways: through the person's conversations,

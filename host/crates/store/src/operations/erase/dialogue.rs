@@ -1,19 +1,13 @@
 //! Communication with a person: messages with the rows that belong to them, errors, conversations,
 //! tickets.
 
-use std::collections::BTreeSet;
-
-use uuid::Uuid;
-
 use super::erasing::{ErasureTx, LOCK_WORK, WORK};
+use crate::Erased;
 use crate::erase::ERASED_ANSWER;
+use crate::operations::prelude::*;
 use crate::operations::remove::{REMOVE_TICKETS, locked, rows_of};
-use crate::schema;
-use crate::sql::{Json, Sql, SqlRow, args, json, made, sql, statements};
+use crate::sql::Json;
 use crate::tombstones::Removal;
-use crate::{Erased, StoreError};
-use leadhost_domain::limits;
-use leadhost_domain::row::Entity;
 
 statements! {
     static MESSAGES: Sql = sql("
@@ -211,9 +205,7 @@ pub async fn messages(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreE
     work.run(&WORK, &messages).await?;
     let answers: Vec<_> = messages
         .iter()
-        .map(|&id| {
-            args! { workspace_id: workspace, id, answer: Json(ERASED_ANSWER.to_owned()) }
-        })
+        .map(|&id| args! { workspace_id: workspace, id, answer: Json(ERASED_ANSWER.to_owned()) })
         .collect();
     let idempotency_answers = work.tx.run_each(&ANSWERS, &answers).await?;
     let channel_refs = remove_references(work, &references).await?;
@@ -239,7 +231,6 @@ fn ids(messages: &[Named]) -> Vec<Uuid> {
     messages.iter().map(|(id, _)| *id).collect()
 }
 
-/// Returns the channels' ids of these messages.
 fn external_ids(messages: &[Named]) -> BTreeSet<(Uuid, &str)> {
     let mut all = BTreeSet::new();
     for (id, names) in messages {
@@ -330,7 +321,6 @@ pub async fn conversations(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, S
     }))
 }
 
-/// Removes the remaining tickets.
 pub async fn tickets(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
         .ids_of_contact(&TICKETS, limits::ERASED_AT_ONCE)

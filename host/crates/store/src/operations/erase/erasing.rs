@@ -1,14 +1,10 @@
 //! A transaction that erases, and the statements that its parts share.
 
-use uuid::Uuid;
-
 use super::super::remove::rows_of;
 use super::super::tombstones;
-use crate::schema;
-use crate::sql::{Sql, Tx, args, made, sql, statements};
+use crate::Person;
+use crate::operations::prelude::*;
 use crate::tombstones::Removal;
-use crate::{Person, StoreError};
-use leadhost_domain::time::Micros;
 
 statements! {
     // The work of deliveries and of messages. A message is in the queue under its own id.
@@ -33,7 +29,6 @@ for update                             -- postgres
 ");
 }
 
-/// A transaction that erases, and the person.
 pub struct ErasureTx<'a> {
     pub tx: &'a mut Tx,
     pub person: &'a Person,
@@ -47,15 +42,10 @@ impl ErasureTx<'_> {
         sql: &'static Sql,
         limit: u32,
     ) -> Result<Vec<Uuid>, StoreError> {
-        let args = args! {
-            workspace: self.person.workspace,
-            contact: self.person.id,
-            limit,
-        };
+        let args = args! { workspace: self.person.workspace, contact: self.person.id, limit };
         self.tx.rows(sql, &args, |row| row.get("id")).await
     }
 
-    /// Returns the ids that a statement finds among these.
     pub async fn ids_of(
         &mut self,
         sql: &'static Sql,
@@ -65,13 +55,11 @@ impl ErasureTx<'_> {
         self.tx.rows_each(sql, &rows, |row| row.get("id")).await
     }
 
-    /// Runs a statement for these ids and returns how many rows it touched.
     pub async fn run(&mut self, sql: &'static Sql, ids: &[Uuid]) -> Result<u64, StoreError> {
         let rows = rows_of(self.person.workspace, ids);
         self.tx.run_each(sql, &rows).await
     }
 
-    /// Writes the tombstones of the removed rows.
     pub async fn bury(&mut self, gone: &Removal) -> Result<(), StoreError> {
         tombstones::bury(self.tx, self.person.workspace, gone).await?;
         Ok(())

@@ -100,12 +100,9 @@ mod standing;
 use self::erasing::{ErasureTx, LOCK_CONTACT};
 use super::remove::{self};
 use super::repairs;
-use crate::sql::{Sql, args, sql, statements, steps};
+use crate::operations::prelude::*;
 use crate::tombstones::Removal;
-use crate::{EraseStep, Erased, Extent, Person, Store, StoreError};
-use leadhost_domain::id::ErasureId;
-use leadhost_domain::limits;
-use leadhost_domain::row::Entity;
+use crate::{EraseStep, Erased, Extent, Person};
 
 statements! {
     static DEALS: Sql = sql("
@@ -277,7 +274,6 @@ async fn contact(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError>
     }))
 }
 
-/// Returns the statements of all files.
 pub fn statements() -> Vec<&'static Sql> {
     [
         SQL,

@@ -1,13 +1,8 @@
 //! Finds the person to erase: an existing contact, or one that an earlier erasure names, because
 //! its traces may have appeared again.
 
-use uuid::Uuid;
-
-use crate::row::cells;
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Person, PersonBy, Store, StoreError};
-use leadhost_domain::id::{ContactId, WorkspaceId};
-use leadhost_domain::limits;
+use crate::operations::prelude::*;
+use crate::{Person, PersonBy};
 
 statements! {
     // Among the contacts that share the key, its first owner comes first.

@@ -1,20 +1,15 @@
 //! Raw deliveries about a person. A delivery that also led to others is emptied rather than
 //! removed, so that its results for the others remain visible.
 
-use uuid::Uuid;
-
 use super::{
     erasing::{ErasureTx, LOCK_WORK, WORK},
     record,
 };
 use crate::erase::EMPTIED;
+use crate::operations::prelude::*;
 use crate::operations::remove::rows_of;
-use crate::row::{FromRow as _, cells, from_row};
-use crate::schema;
-use crate::sql::{Json, Sql, Tx, args, json, made, sql, statements, steps};
-use crate::{Erased, Person, StandingDelivery, Store, StoreError, UnlinkedDelivery, UnlinkedPage};
-use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
-use leadhost_domain::limits;
+use crate::sql::Json;
+use crate::{Erased, Person, StandingDelivery, UnlinkedDelivery, UnlinkedPage};
 
 // Whether a delivery also led to another contact, or has an item whose contact is not known yet.
 macro_rules! is_shared {
@@ -213,7 +208,6 @@ order by d.id"
     ));
 }
 
-/// Counts deliveries that led to the person.
 pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
     let args = args! { workspace: person.workspace, contact: person.id };
     tx.only(&COUNT, &args, |row| {
@@ -264,9 +258,7 @@ async fn empty(
     let notes = json(&[EMPTIED])?;
     let wanted: Vec<_> = shared
         .iter()
-        .map(|&id| {
-            args! { workspace_id: workspace, id, contact_id: contact, notes: notes.clone() }
-        })
+        .map(|&id| args! { workspace_id: workspace, id, contact_id: contact, notes: notes.clone() })
         .collect();
     let fetch_answers = tx.run_each(&ANSWERS_OF_ITEMS, &wanted).await?;
     tx.run_each(&ITEMS_OF, &wanted).await?;
@@ -287,7 +279,6 @@ async fn lock(tx: &mut Tx, workspace: WorkspaceId, deliveries: &[Uuid]) -> Resul
     Ok(())
 }
 
-/// Removes whole deliveries with all rows that belong to them.
 async fn remove(
     tx: &mut Tx,
     workspace: WorkspaceId,

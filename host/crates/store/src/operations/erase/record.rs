@@ -1,17 +1,10 @@
 //! The record of an erasure: begun once, locked and updated by every step, ended by the last.
 
-use uuid::Uuid;
-
 use super::{erasing::LOCK_CONTACT, standing};
 use crate::erase::left_by;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, json, sql, statements, steps};
+use crate::operations::prelude::*;
 use crate::sqlite::threads::End;
-use crate::{
-    Erased, Erasure, ErasureFilter, NewErasure, RemainingData, StandingDelivery, Store, StoreError,
-};
-use leadhost_domain::id::{ContactId, ErasureId, WorkspaceId};
-use leadhost_domain::time::Micros;
+use crate::{Erased, Erasure, ErasureFilter, NewErasure, RemainingData, StandingDelivery};
 
 macro_rules! erasures {
     ($rest:literal) => {
@@ -89,9 +82,7 @@ impl Store {
             if let Some(before) = before {
                 return Ok((before, End::Undo));
             }
-            let args = args! {
-                from new: workspace, id, contact, found_by, key, began_at,
-            };
+            let args = args! { from new: workspace, id, contact, found_by, key, began_at };
             tx.run(&BEGIN, &args).await?;
             let begun = Erasure {
                 id: new.id,
@@ -177,7 +168,6 @@ pub async fn note(
     Ok(())
 }
 
-/// Ends the erasure at the time `now`, and records the deliveries that remain.
 pub async fn end(
     tx: &mut Tx,
     id: ErasureId,

@@ -1,11 +1,7 @@
 //! The deliveries that erasures left, and that are still there.
 
-use std::collections::BTreeSet;
-
-use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, Tx, args, sql, statements};
-use crate::{StandingDelivery, StoreError};
-use leadhost_domain::id::{DeliveryId, WorkspaceId};
+use crate::StandingDelivery;
+use crate::operations::prelude::*;
 
 statements! {
     // Emptied deliveries, and those that became other contacts', no longer belong to the person.
@@ -38,7 +34,6 @@ from_row! {
     StandingDelivery |row| { id, status, is_shared: "shared", is_pending: "pending" }
 }
 
-/// Returns the deliveries left by erasures that are still there.
 pub async fn find(
     tx: &mut Tx,
     left: &[(WorkspaceId, DeliveryId)],

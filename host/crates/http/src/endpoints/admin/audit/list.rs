@@ -27,7 +27,7 @@ pub async fn list(call: &Call<'_>) -> ApiResult {
     let limit = page_limit(&query)?;
     let store = &call.http.core.store;
     let after = query.whole("after", ROW)?;
-    let act = query.word("act", "an act", OperatorAct::ALL, OperatorAct::as_str)?;
+    let act = query.word("act", "an act", &OperatorAct::ALL, OperatorAct::as_str)?;
     let filter = AuditFilter {
         actor: query.filled(&["actor"]).map(str::to_owned),
         act: act.map(|act| act.as_str().to_owned()),

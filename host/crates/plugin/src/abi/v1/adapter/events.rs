@@ -1,12 +1,12 @@
 //! Converts the events of a webhook to the domain's types. An event that breaks a rule of
 //! the host becomes invalid by itself; the others are kept.
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use super::bindings::exports::leadhost::adapter::adapter as wit;
 use super::words::{category, further_ids, text, word};
-use crate::abi::fault::Fault;
 use crate::abi::texts::{attributes, cut, cut_note, storable_pairs};
+use crate::prelude::*;
 use crate::rules::{
     self,
     size::{self, Room},
@@ -15,9 +15,7 @@ use leadhost_domain::channel::{
     ChannelError, ChannelEvent, ContactChange, EventBody, InboundMessage, StatusUpdate,
     TemplateChange,
 };
-use leadhost_domain::exchange::{InputProblem, Pairs};
 use leadhost_domain::json;
-use leadhost_domain::limits;
 use leadhost_domain::text::storable;
 
 pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> {

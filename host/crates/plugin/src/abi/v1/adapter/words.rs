@@ -5,11 +5,11 @@ use leadhost_domain::channel::Category;
 use leadhost_domain::limits;
 use leadhost_domain::text::storable;
 
-/// Adapters may not use the categories that the host sets itself.
+/// A word that is not known counts as `request`. Adapters may not use the categories that the host sets itself.
 pub fn category(word: &str) -> Category {
     match Category::from_text(word) {
-        Category::Expired | Category::GivenUp => Category::Request,
-        known => known,
+        None | Some(Category::Expired | Category::GivenUp) => Category::Request,
+        Some(known) => known,
     }
 }
 

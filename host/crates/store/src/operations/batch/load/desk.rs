@@ -4,16 +4,10 @@
 //! A ticket may get a conversation or a deal that it had not. If a named ticket got a conversation
 //! after it was found without a lock, the batch runs again.
 
-use std::collections::BTreeSet;
-
 use super::links::Links;
 use super::locked::ids;
-use crate::StoreError;
-use crate::decide::{ReadSet, TicketRecord, WorkingSet};
-use crate::row::with_id;
-use crate::schema;
-use crate::sql::{Arg, Sql, Tx, args, made, statements};
-use leadhost_domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
+use crate::decide::TicketRecord;
+use crate::operations::prelude::*;
 
 macro_rules! tickets_of {
     ($each:literal, $wanted:literal, $order:literal) => {
@@ -81,14 +75,11 @@ pub async fn follow(
     Ok(found)
 }
 
-/// The key by which tickets are looked up.
 enum TicketLookup {
     Id(TicketId),
     /// The open ticket of a conversation.
     Conversation(ConversationId),
-    /// The open ticket of a deal that has no conversation.
     Deal(DealId),
-    /// All tickets about a deal.
     AllOfDeal(DealId),
 }
 

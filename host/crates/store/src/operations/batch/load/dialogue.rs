@@ -1,28 +1,17 @@
 //! The rows that messaging touches: partners' idempotency keys, channels' ids of messages,
 //! conversations, messages with their sends, message errors.
 
-use std::collections::BTreeSet;
-
-use uuid::Uuid;
-
 use super::links::Links;
 use super::{
     desk,
     locked::{LockedRows, SEND, asked, ids},
 };
+use crate::IdempotencyKey;
 use crate::decide::{
-    ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, ReadSet, Reference,
-    ReferenceKey, SendRecord, WorkingSet,
+    ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, Reference,
+    ReferenceKey, SendRecord,
 };
-use crate::row::{FromRow as _, with_id};
-use crate::schema::{self, table::reading};
-use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
-use crate::{IdempotencyKey, StoreError};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
-    WorkspaceId,
-};
-use leadhost_domain::time::Micros;
+use crate::operations::prelude::*;
 
 macro_rules! requests {
     ($order:literal) => {
@@ -231,9 +220,7 @@ async fn requests(
     let rows: Vec<_> = keys
         .iter()
         .zip(0_u32..)
-        .map(|(of, place)| {
-            args! { place, partner_id: of.partner, route: &of.route, key: &of.key }
-        })
+        .map(|(of, place)| args! { place, partner_id: of.partner, route: &of.route, key: &of.key })
         .collect();
     tx.rows_each(sql, &rows, |row| {
         Ok((
@@ -301,7 +288,6 @@ async fn sends(
     Ok(())
 }
 
-/// The key by which conversations are looked up.
 enum ConversationLookup {
     Id(ConversationId),
     /// The open conversation of a contact with an agent.
@@ -373,7 +359,6 @@ async fn errors(tx: &mut Tx, set: &mut WorkingSet, read_set: &ReadSet) -> Result
     Ok(())
 }
 
-/// Loads the holds on messages to the contacts that the batch addresses.
 pub async fn holds(
     tx: &mut Tx,
     set: &mut WorkingSet,

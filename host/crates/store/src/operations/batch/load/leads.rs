@@ -1,24 +1,13 @@
 //! The rows that leads touch, and partners who work on deals: deliveries with their items and
 //! fetches, dedupe keys, contacts' keys, deals and contacts.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::locked::{LockedRows, WHOLE, asked, ids, place};
-use crate::StoreError;
 use crate::decide::{
     Arriving, Claim, ClaimKey, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemPlaces,
-    ItemRecord, Quarantined, ReadSet, WorkingSet,
+    ItemRecord, Quarantined,
 };
-use crate::row::{FromRow as _, cells, read, with_id};
-use crate::schema::{self, table::reading};
-use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
+use crate::operations::prelude::*;
 use leadhost_domain::deal::DealStatus;
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, ProductId, WorkspaceId,
-};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 statements! {
     static DELIVERIES: Sql = reading!(DELIVERIES as "d", "
@@ -299,12 +288,7 @@ fn in_stretches(wanted: &BTreeSet<Stretch>) -> Vec<[Arg<'static>; 4]> {
     wanted
         .iter()
         .map(|(workspace_id, id, (first, last))| {
-            args! {
-                workspace_id: *workspace_id,
-                id: *id,
-                first: place(*first),
-                last: place(*last),
-            }
+            args! { workspace_id, id, first: place(*first), last: place(*last) }
         })
         .collect()
 }
@@ -352,7 +336,6 @@ pub async fn others(
     Ok(())
 }
 
-/// Returns the deliveries of which only some items are loaded, with their workspaces.
 fn in_part(
     set: &WorkingSet,
     read_set: &ReadSet,
@@ -363,7 +346,6 @@ fn in_part(
         .collect()
 }
 
-/// A key that [`KEYS`] looks up.
 enum LookupKey<'a> {
     Claimed(&'a ClaimKey),
     OfContact(&'a (WorkspaceId, String)),
@@ -469,7 +451,6 @@ pub async fn deals(
     Ok(people)
 }
 
-/// Returns the lookup of a deal by its id, or of the newest open deal of a contact.
 fn one_deal(
     workspace_id: WorkspaceId,
     id: Option<DealId>,
@@ -515,7 +496,6 @@ pub async fn first_agents(
     Ok(())
 }
 
-/// Loads products that partners name by their ids.
 pub async fn product_ids(
     tx: &mut Tx,
     set: &mut WorkingSet,

@@ -1,10 +1,8 @@
 //! The rows that a batch leads to beyond those that its writes name.
 
-use std::collections::BTreeSet;
-
 use crate::IdempotencyKey;
 use crate::decide::ReferenceKey;
-use leadhost_domain::id::{ContactId, ConversationId, DealId, MessageId, TicketId, WorkspaceId};
+use crate::operations::prelude::*;
 
 /// The rows that the batch leads to, found without a lock. Rows that did not exist then are not
 /// looked for again: if another host creates one in the meantime, this batch meets it when it saves
@@ -19,9 +17,7 @@ pub struct Links {
     pub sends: BTreeSet<MessageId>,
     pub conversations: BTreeSet<(WorkspaceId, ConversationId)>,
     pub contacts: BTreeSet<(WorkspaceId, ContactId)>,
-    /// The tickets that writes name.
     pub tickets: BTreeSet<(WorkspaceId, TicketId)>,
-    /// The conversations of these tickets.
     pub handed: BTreeSet<(WorkspaceId, ConversationId)>,
     /// The deals of those tickets that have no conversation.
     pub deals: BTreeSet<(WorkspaceId, DealId)>,

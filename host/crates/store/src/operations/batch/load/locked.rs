@@ -1,14 +1,8 @@
 //! The rows of the queue that a batch has locked, and the names by which it asks for rows.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-
-use uuid::Uuid;
-
+use crate::IdempotencyKey;
 use crate::decide::{ClaimKey, ReferenceKey};
-use crate::sql::{Arg, SqlRow, args};
-use crate::{IdempotencyKey, StoreError};
-use leadhost_domain::id::{DeliveryId, WorkspaceId};
-use leadhost_domain::time::Micros;
+use crate::operations::prelude::*;
 
 /// The place in the queue of a delivery itself, as opposed to the fetches of its items.
 pub const WHOLE: i32 = -1;
@@ -32,7 +26,6 @@ pub struct LockedRows {
     pub references: HashSet<ReferenceKey>,
 }
 
-/// A row of the queue.
 pub struct QueueRow {
     pub workspace: WorkspaceId,
     pub lease: i64,
@@ -40,7 +33,6 @@ pub struct QueueRow {
 }
 
 impl LockedRows {
-    /// Returns the workspaces of the locked work.
     pub fn workspaces(&self) -> BTreeSet<WorkspaceId> {
         self.work.values().map(|work| work.workspace).collect()
     }
@@ -59,7 +51,7 @@ pub fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Ar
         .iter()
         .map(|(workspace_id, id)| {
             let id: Uuid = (*id).into();
-            args! { workspace_id: *workspace_id, id }
+            args! { workspace_id, id }
         })
         .collect()
 }

@@ -26,15 +26,10 @@ mod links;
 pub mod locked;
 pub mod repairs;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use uuid::Uuid;
-
 use self::locked::{LockedRows, QueueRow, SEND, WHOLE, place};
-use crate::decide::{self, ItemPlaces, ReadSet, WorkingSet};
-use crate::sql::{Arg, Sql, Tx, args, sql, statements};
-use crate::{StoreError, Write};
-use leadhost_domain::id::{DealId, DeliveryId, WorkspaceId};
+use crate::Write;
+use crate::decide::{self, ItemPlaces};
+use crate::operations::prelude::*;
 
 statements! {
     // The wanted rows are sorted, and are processed in that order.

@@ -1,16 +1,9 @@
 //! Repairs that replays are part of, or that are undone, and what only they need to know of contacts.
 
-use std::collections::BTreeSet;
-
-use serde_json::Value;
-
-use crate::StoreError;
-use crate::decide::{Talk, WorkingSet};
-use crate::row::cells;
-use crate::sql::{Arg, Sql, SqlRow, Tx, args, sql, statements};
-use leadhost_domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId, time_of};
+use crate::decide::Talk;
+use crate::operations::prelude::*;
+use leadhost_domain::id::time_of;
 use leadhost_domain::repair::RepairState;
-use leadhost_domain::time::Micros;
 
 statements! {
     // A change of the state waits until the batch has ended, so nothing is committed for a repair that
@@ -84,7 +77,7 @@ pub async fn states(
     set: &mut WorkingSet,
     wanted: &BTreeSet<RepairId>,
 ) -> Result<(), StoreError> {
-    let rows: Vec<_> = wanted.iter().map(|id| args! { id: *id }).collect();
+    let rows: Vec<_> = wanted.iter().map(|id| args! { id }).collect();
     let found: Vec<(RepairId, (RepairState, i64))> = tx
         .rows_each(&STATES, &rows, |row| {
             let state = row.get("state")?;
@@ -133,9 +126,7 @@ pub async fn heirs(
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
     let rows: Vec<_> = wanted
         .iter()
-        .map(|(workspace_id, key, contact_id)| {
-            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
-        })
+        .map(|(workspace_id, key, contact_id)| args! { workspace_id, key, contact_id })
         .collect();
     let found: Vec<(WorkspaceId, Option<ContactId>)> = tx
         .rows_each(&HEIRS, &rows, cells!("workspace_id", "contact_id"))

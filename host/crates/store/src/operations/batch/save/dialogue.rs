@@ -1,21 +1,14 @@
 //! Messaging rows that carry no stamp: partners' idempotency keys, channels' ids of messages,
 //! sends, holds, lists of templates.
 
-use std::collections::BTreeMap;
-
-use crate::decide::{IdempotencyRecord, Reference, ReferenceKey, TemplateState, WorkingSet};
+use crate::IdempotencyKey;
+use crate::decide::{IdempotencyRecord, Reference, ReferenceKey, TemplateState};
 use crate::operations::batch::load::dialogue::contact_of;
 use crate::operations::batch::load::locked::LockedRows;
-use crate::row::cells;
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Arg, Sql, Tx, args, json, made, sql, statements};
-use crate::{IdempotencyKey, StoreError};
+use crate::operations::prelude::*;
 use leadhost_domain::channel::Template;
-use leadhost_domain::id::{ConnectionId, ContactId};
-use leadhost_domain::time::Micros;
 
 use super::made::all_made;
-use crate::change::RowChange;
 
 statements! {
     static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], OnConflict::Skip));

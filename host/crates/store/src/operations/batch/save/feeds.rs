@@ -2,23 +2,17 @@
 //! tickets. Another host may have created one of the new rows just before. Such a row is skipped,
 //! and missing in the count.
 
-use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::LazyLock;
 
 use super::made::all_made;
-use crate::StoreError;
-use crate::change::RowChange;
 use crate::decide::{
     ContactRecord, ConversationRecord, DealRecord, MessageErrorRecord, MessageRecord, TicketRecord,
-    WorkingSet,
 };
 use crate::fed::record::Fed;
+use crate::operations::prelude::*;
 use crate::operations::stamp::{self, Stamps};
-use crate::sql::{Arg, Sql, Together, Tx, listed};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
+use crate::sql::{Together, listed};
 
 /// Stamps and saves the changed rows. Rows of a kind are saved in the order in which they changed.
 /// Fails with [`StoreError::Contended`] if another host created one of the rows in the meantime.
@@ -53,7 +47,6 @@ pub async fn changed(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     save(tx, now, &stamped(&mut stamps, tickets)?).await
 }
 
-/// A row to save.
 struct Stamped<'a, I, R> {
     id: I,
     stamp: i64,
@@ -156,7 +149,6 @@ async fn save<const N: usize, R: Fed<N>>(
     Ok(())
 }
 
-/// Returns the statements that insert and update rows of feeds.
 pub fn statements() -> Vec<&'static Sql> {
     vec![
         ContactRecord::insert(),

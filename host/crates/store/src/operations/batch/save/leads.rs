@@ -2,18 +2,16 @@
 //! dedupe keys, partners' notes. Rows are sorted, because every host inserts them in this order: a
 //! conflicting row of another host that is not committed yet is waited for.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::decide::{Claim, DeliveryRecord, ItemRecord, WorkingSet};
+use crate::decide::{Claim, DeliveryRecord, ItemRecord};
 use crate::operations::batch::load::locked::LockedRows;
-use crate::schema::{self, head, table::OnConflict};
-use crate::sql::{Arg, Sql, Together, Tx, args, json, listed, made, sql, statements};
-use crate::{Acceptance, StoreError, Write};
-use leadhost_domain::id::ConnectionId;
+use crate::operations::prelude::*;
+use crate::schema::head;
+use crate::sql::{Together, listed};
+use crate::{Acceptance, Write};
 
 use super::made::all_made;
-use crate::change::RowChange;
 
 statements! {
     static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], OnConflict::Skip));
@@ -90,7 +88,6 @@ fn new_claims<'a>(
         .collect()
 }
 
-/// Saves changes of locked dedupe keys.
 pub async fn changed_claims(
     tx: &mut Tx,
     set: &WorkingSet,
@@ -126,9 +123,7 @@ fn contact_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
 fn shared_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
     set.shared_keys
         .iter()
-        .map(|(workspace_id, key, contact_id)| {
-            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
-        })
+        .map(|(workspace_id, key, contact_id)| args! { workspace_id, key, contact_id })
         .collect()
 }
 
@@ -156,7 +151,6 @@ fn new_deliveries<'a>(
         .collect()
 }
 
-/// Returns the search keys of new deliveries.
 fn delivery_keys(set: &WorkingSet, writes: &[Write]) -> Vec<[Arg<'static>; 3]> {
     let mut rows = Vec::new();
     for (acceptance, _) in brought(set, writes) {
@@ -174,7 +168,7 @@ pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
         if delivery.change == RowChange::Changed {
             rows.push(args! {
                 workspace_id: delivery.workspace,
-                id: *id,
+                id,
                 status: delivery.status.as_str(),
                 error: delivery.error.as_deref(),
                 notes: json(&delivery.notes)?,
@@ -203,7 +197,6 @@ fn items(
         .collect()
 }
 
-/// Saves changed items of existing deliveries.
 pub async fn changed_items(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let removed = items(set, |_, change| change == RowChange::Removed)?;
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
@@ -218,7 +211,6 @@ fn is_written(change: RowChange) -> bool {
     matches!(change, RowChange::New | RowChange::Changed)
 }
 
-/// Saves new and changed fetches, and deletes removed ones.
 pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
     for (key, fetch) in &set.fetches {
@@ -286,7 +278,6 @@ fn history(set: &WorkingSet) -> Result<Vec<[Arg<'_>; 5]>, StoreError> {
         .collect()
 }
 
-/// Returns partners' notes on deals.
 fn logs(set: &WorkingSet) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
     set.new_logs
         .iter()

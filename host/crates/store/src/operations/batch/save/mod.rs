@@ -9,11 +9,10 @@ pub mod made;
 mod queue;
 mod repairs;
 
-use crate::decide::WorkingSet;
+use crate::Write;
 use crate::operations::batch::load::locked::LockedRows;
+use crate::operations::prelude::*;
 use crate::operations::sweep;
-use crate::sql::{Sql, Tx};
-use crate::{StoreError, Write};
 
 /// Saves everything that the batch created and changed, and stamps the rows of feeds.
 /// Fails with [`StoreError::Contended`] if another host created one of the rows in the meantime.
@@ -45,7 +44,6 @@ pub async fn all(
     feeds::changed(tx, set).await
 }
 
-/// Returns every statement, including those generated from the descriptions.
 pub fn statements() -> Vec<&'static Sql> {
     let feeds = feeds::statements();
     [dialogue::SQL, &feeds, leads::SQL, queue::SQL, repairs::SQL].concat()

@@ -2,16 +2,10 @@
 //! sorted even though only this transaction can have them, so that the order is the same
 //! everywhere.
 
-use std::collections::BTreeMap;
-
-use crate::change::RowChange;
-use crate::decide::{DeliveryRecord, WorkingSet};
+use crate::Write;
+use crate::decide::DeliveryRecord;
 use crate::operations::batch::load::locked::{LockedRows, SEND, WHOLE, place};
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Arg, Sql, SqlValue, Tx, args, made, statements};
-use crate::{StoreError, Write};
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::time::Micros;
+use crate::operations::prelude::*;
 
 statements! {
     // The size of a delivery is kept as it was on arrival.

@@ -1,12 +1,9 @@
 //! Receipts of repairs: the rows for the changes of a replay, and the rows besides those of feeds that
 //! an undo changes.
 
-use crate::StoreError;
-use crate::decide::WorkingSet;
 use crate::operations::batch::load::locked::place;
+use crate::operations::prelude::*;
 use crate::operations::repairs::NEW_CHANGES;
-use crate::schema;
-use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
 
 statements! {
     static REMOVED_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
@@ -88,18 +85,15 @@ pub async fn remove_undone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
     let gone: Vec<_> = set
         .removed_shared_keys
         .iter()
-        .map(|(workspace_id, key, contact_id)| {
-            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
-        })
+        .map(|(workspace_id, key, contact_id)| args! { workspace_id, key, contact_id })
         .collect();
     tx.run_each(&REMOVED_SHARED_KEYS, &gone).await?;
     Ok(())
 }
 
-/// Returns the match keys that their owners lose.
 fn lost_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 2]> {
     let lost = set.removed_contact_keys.iter();
-    lost.map(|(workspace_id, key)| args! { workspace_id: *workspace_id, key })
+    lost.map(|(workspace_id, key)| args! { workspace_id, key })
         .collect()
 }
 
@@ -127,11 +121,7 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         .undone_changes
         .iter()
         .map(|one| {
-            args! {
-                number: one.number,
-                workspace_id: one.workspace,
-                undone: one.undone.as_str(),
-            }
+            args! { number: one.number, workspace_id: one.workspace, undone: one.undone.as_str() }
         })
         .collect();
     tx.run_each(&MARKS, &marks).await?;
@@ -140,8 +130,8 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         .iter()
         .map(|((workspace_id, id), version)| {
             args! {
-                workspace_id: *workspace_id,
-                id: *id,
+                workspace_id,
+                id,
                 plugin: &version.plugin,
                 version: &version.version,
                 digest: &version.digest,
@@ -154,12 +144,7 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         .moved_items
         .iter()
         .map(|((workspace_id, delivery_id, item), contact_id)| {
-            args! {
-                delivery_id: *delivery_id,
-                item: place(*item),
-                workspace_id: *workspace_id,
-                contact_id: *contact_id,
-            }
+            args! { delivery_id, item: place(*item), workspace_id, contact_id }
         })
         .collect();
     tx.run_each(&MOVED_ITEMS, &items).await?;
@@ -167,11 +152,7 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         .moved_conversations
         .iter()
         .map(|((workspace_id, conversation_id), contact_id)| {
-            args! {
-                workspace_id: *workspace_id,
-                conversation_id: *conversation_id,
-                contact_id: *contact_id,
-            }
+            args! { workspace_id, conversation_id, contact_id }
         })
         .collect();
     tx.run_each(&MOVED_MESSAGES, &conversations).await?;
