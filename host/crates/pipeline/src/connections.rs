@@ -279,6 +279,7 @@ pub struct ConnectionCache {
     asked_by_workspace: SingleFlight<WorkspaceId, Vec<Connection>>,
 }
 
+#[leadhost_boxed::boxed]
 impl ConnectionCache {
     pub fn new(store: Arc<Store>, sealer: Arc<Sealer>) -> Self {
         Self {

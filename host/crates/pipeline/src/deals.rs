@@ -64,6 +64,7 @@ pub enum Created {
     KeyReused,
 }
 
+#[leadhost_boxed::boxed]
 pub async fn create(
     pipeline: &Arc<Pipeline>,
     mut order: NewDealRequest,
@@ -166,6 +167,7 @@ async fn find_or_store_answer(
     })
 }
 
+#[leadhost_boxed::boxed]
 pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched, StoreError> {
     match pipeline
         .writer
@@ -177,6 +179,7 @@ pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched,
     }
 }
 
+#[leadhost_boxed::boxed]
 pub async fn log(pipeline: &Pipeline, log: NewDealLog) -> Result<DealLogged, StoreError> {
     match pipeline
         .writer

@@ -3,6 +3,7 @@
 use crate::prelude::*;
 use leadhost_store::{TicketPatch, TicketPatched};
 
+#[leadhost_boxed::boxed]
 pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
     match pipeline
         .writer

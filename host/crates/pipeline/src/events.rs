@@ -37,6 +37,7 @@ pub struct WebhookEvents {
     pub stale_templates: Vec<Arc<Live>>,
 }
 
+#[leadhost_boxed::boxed]
 pub async fn read(
     routing: &Routing<'_>,
     events: Vec<ChannelEvent>,

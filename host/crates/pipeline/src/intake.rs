@@ -126,6 +126,7 @@ impl From<ConnectionError> for IntakeError {
 
 /// Checks whether a delivery to this address would be accepted, so that a sender is refused
 /// before its body is read.
+#[leadhost_boxed::boxed]
 pub async fn expect(pipeline: &Pipeline, address: &Address) -> Result<ConnectionId, IntakeError> {
     let live = connection(pipeline, address).await?;
     has_room(pipeline, &live)?;
@@ -146,6 +147,7 @@ fn has_room(pipeline: &Pipeline, live: &Live) -> Result<(), IntakeError> {
     Ok(())
 }
 
+#[leadhost_boxed::boxed]
 pub async fn receive(
     pipeline: &Arc<Pipeline>,
     inbound: InboundRequest,
@@ -369,6 +371,7 @@ async fn quarantine(
 }
 
 /// Returns the connection at this address. That of a retired connection counts as unknown.
+#[leadhost_boxed::boxed]
 pub async fn connection(pipeline: &Pipeline, address: &Address) -> Result<Arc<Live>, IntakeError> {
     pipeline
         .connections
@@ -498,6 +501,7 @@ pub enum Handshake {
     Unavailable(String),
 }
 
+#[leadhost_boxed::boxed]
 pub async fn handshake(
     pipeline: &Arc<Pipeline>,
     inbound: InboundRequest,

@@ -8,6 +8,7 @@ use leadhost_store::Reconversion;
 /// Returns the answer of the last part, with the items of all parts. [`WriteOutcome::Stale`] if
 /// another holder has the delivery by then: the committed parts stay, and the new holder
 /// finds them.
+#[leadhost_boxed::boxed]
 pub async fn commit(
     pipeline: &Pipeline,
     conversion: Reconversion,

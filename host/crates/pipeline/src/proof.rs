@@ -15,6 +15,7 @@ use leadhost_domain::delivery::DeliveryBody;
 use leadhost_domain::exchange::{Place, SenderChecks, ValueLocation};
 use leadhost_telemetry::CallSubject;
 
+#[leadhost_boxed::boxed]
 pub async fn checks(
     pipeline: &Pipeline,
     live: &Live,

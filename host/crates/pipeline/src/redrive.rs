@@ -11,6 +11,7 @@ const STEP: u32 = 8;
 
 const AGAIN: Duration = Duration::from_secs(1);
 
+#[leadhost_boxed::boxed]
 pub async fn resume(pipeline: Arc<Pipeline>) {
     match pipeline.store.activations().await {
         Ok(activations) => {

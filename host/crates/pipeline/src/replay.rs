@@ -69,6 +69,7 @@ pub enum ReplayError {
     },
 }
 
+#[leadhost_boxed::boxed]
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     id: DeliveryId,

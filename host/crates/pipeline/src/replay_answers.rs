@@ -97,6 +97,7 @@ impl From<&ReplayAnswerError> for Reason {
     }
 }
 
+#[leadhost_boxed::boxed]
 pub async fn complete(
     pipeline: &Pipeline,
     delivery: &NewDelivery,

@@ -12,11 +12,13 @@ pub enum VersionError {
     Store(#[from] StoreError),
 }
 
+#[leadhost_boxed::boxed]
 pub async fn activation(pipeline: &Pipeline, name: &str) -> Result<Option<Activation>, StoreError> {
     let activations = pipeline.store.activations().await?;
     Ok(activations.into_iter().find(|one| one.name == name))
 }
 
+#[leadhost_boxed::boxed]
 pub async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
     let active = activation(pipeline, name).await?;
     Ok(active.map(|active| active.digest))

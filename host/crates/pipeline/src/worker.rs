@@ -274,6 +274,7 @@ async fn work(pipeline: &Arc<Pipeline>, work: ClaimedJob) {
 
 /// Converts a queued or failed delivery again and settles it. Returns the status of the conversion, if
 /// its items do not decide it, and the time of the next attempt.
+#[leadhost_boxed::boxed]
 pub async fn retry(
     pipeline: &Arc<Pipeline>,
     held: HeldDelivery,

@@ -15,6 +15,7 @@ use leadhost_domain::channel::{
 };
 use leadhost_domain::plugin::{CircuitFunction, ConvertedItem, FetchFailure, PluginCompletion};
 
+#[leadhost_boxed::boxed]
 impl Plugins {
     // ---- of every plugin
 

@@ -160,6 +160,7 @@ pub struct CaseAnswer {
     pub usage: CallUsage,
 }
 
+#[leadhost_boxed::boxed]
 impl Plugins {
     /// Runs one golden case as a trial does, and compares nothing.
     pub async fn answer_case(&self, loaded: &Arc<Loaded>, case: Arc<Case>) -> CaseAnswer {

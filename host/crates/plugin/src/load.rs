@@ -35,6 +35,7 @@ pub struct PreparedVersion {
     pub checks: SenderChecks,
 }
 
+#[leadhost_boxed::boxed]
 impl Plugins {
     /// Checks, compiles, links and tries a component. Does not install it.
     pub async fn prepare(&self, wasm: Vec<u8>) -> Result<PreparedVersion, LoadError> {

@@ -40,6 +40,7 @@ pub struct ChangeOutcome {
 /// The place in front of the paths of problems, which is left out of them.
 const HERE: &str = "this";
 
+#[leadhost_boxed::boxed]
 pub async fn change(
     pipeline: &Pipeline,
     workspace: &Workspace,

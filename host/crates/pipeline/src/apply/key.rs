@@ -43,6 +43,7 @@ pub fn check_label(label: &str) -> Result<(), String> {
 }
 
 /// Creates a key. Its text is in the answer and nowhere else.
+#[leadhost_boxed::boxed]
 pub async fn mint(
     store: &Store,
     request: KeyRequest,

@@ -46,6 +46,7 @@ use leadhost_store::{Store, StoreError};
 
 /// Applies a file, or reports what it would change. A change takes effect on this host at once, and
 /// on the other hosts when they receive the announcement.
+#[leadhost_boxed::boxed]
 pub async fn apply(
     pipeline: &Pipeline,
     file: &Value,

@@ -28,6 +28,7 @@ impl DeclarationPart {
     }
 }
 
+#[leadhost_boxed::boxed]
 pub async fn apply_part(
     pipeline: &Pipeline,
     workspace: &Workspace,

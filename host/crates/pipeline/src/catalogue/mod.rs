@@ -23,6 +23,7 @@ use leadhost_telemetry::Searched;
 
 /// Searches a workspace's products. Returns at most `count` matches from the place `from` on, and
 /// the total number. The product `named` matches the whole term.
+#[leadhost_boxed::boxed]
 pub async fn search(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,

@@ -10,6 +10,7 @@ use super::swap::swap;
 use crate::prelude::*;
 
 /// The second half of an activation of a stored version, which must run to its end.
+#[leadhost_boxed::boxed]
 pub async fn activate(
     pipeline: &Arc<Pipeline>,
     tried: TriedStored,

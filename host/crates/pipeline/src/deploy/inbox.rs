@@ -89,6 +89,7 @@ async fn overtake(pipeline: &Pipeline, origin: &str, digest: Option<&Digest>) {
 }
 
 /// Processes one file: new bytes are stored and activated once, or refused once.
+#[leadhost_boxed::boxed]
 pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
     // A file may be as large as the inbox allows: hashing it must not block a thread that
     // serves requests.

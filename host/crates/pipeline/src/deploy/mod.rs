@@ -43,6 +43,7 @@ use crate::state::Pipeline;
 
 /// Loads the active versions that the store records, before the host reports ready. The
 /// deliveries of a version that fails to load wait.
+#[leadhost_boxed::boxed]
 pub async fn load_active(pipeline: &Arc<Pipeline>) -> Result<(), DeployError> {
     for activation in pipeline.store.activations().await? {
         match loaded(pipeline, &activation.digest).await {

@@ -7,6 +7,7 @@ use crate::versions::serving;
 use leadhost_store::{DeliveryFilter, PluginRemoval, PluginUse};
 
 /// Removes a stored version, and its machine code on this host.
+#[leadhost_boxed::boxed]
 pub async fn remove(pipeline: &Pipeline, version: &PluginRecord) -> Result<(), DeployError> {
     let _alone = pipeline.deploying.lock().await;
     let digest = &version.digest;

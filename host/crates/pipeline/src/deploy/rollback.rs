@@ -15,6 +15,7 @@ use crate::prelude::*;
 /// Activates the version that was active before. The version was accepted before, so only two
 /// concerns are raised: a change of kind, and, unless `may_widen`, permissions that the active
 /// version lacks.
+#[leadhost_boxed::boxed]
 pub async fn rollback(
     pipeline: &Arc<Pipeline>,
     name: &str,

@@ -122,6 +122,7 @@ pub(super) async fn previous_good(
 
 /// Returns, by plugin, the version that a rollback would activate, if it may be advised: it was not itself
 /// rolled back, and no repair has converted its deliveries again.
+#[leadhost_boxed::boxed]
 pub async fn ways_back(
     pipeline: &Pipeline,
     active: &[Activation],

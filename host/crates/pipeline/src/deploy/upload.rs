@@ -78,6 +78,7 @@ pub async fn upload(
 }
 
 /// The second half of an upload, which must run to its end.
+#[leadhost_boxed::boxed]
 pub async fn admit(
     pipeline: &Arc<Pipeline>,
     tried: Tried,

@@ -15,6 +15,7 @@ use crate::versions::{VersionError, activation, loaded, serving};
 use leadhost_domain::publisher::Publisher;
 use leadhost_plugin::LoadError;
 
+#[leadhost_boxed::boxed]
 pub async fn component(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -52,6 +53,7 @@ async fn with_concerns(
     })
 }
 
+#[leadhost_boxed::boxed]
 pub async fn stored(
     pipeline: &Arc<Pipeline>,
     digest: &Digest,
@@ -92,6 +94,7 @@ pub(super) async fn before_activation(
 /// Compares a version with another one on the deliveries that the first one converted last: how
 /// leads would be with the other one. `against`: the active version if `None`, or the previous one that was not
 /// rolled back if the version itself is active.
+#[leadhost_boxed::boxed]
 pub async fn impact(
     pipeline: &Arc<Pipeline>,
     record: &PluginRecord,

@@ -43,6 +43,7 @@ pub struct Preview {
     pub remaining: RemainingData,
 }
 
+#[leadhost_boxed::boxed]
 pub async fn preview(
     pipeline: &Pipeline,
     person: &Person,
@@ -68,6 +69,7 @@ pub async fn preview(
 
 /// Erases the person, or continues an interrupted erasure. Returns the record of the completed
 /// erasure.
+#[leadhost_boxed::boxed]
 pub async fn erase(
     pipeline: &Pipeline,
     person: &Person,

@@ -35,6 +35,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 
 /// Joins the fleet. Returns when this host has loaded the fleet's active versions, or
 /// failed to.
+#[leadhost_boxed::boxed]
 pub async fn join(pipeline: &Arc<Pipeline>) -> Result<(), StoreError> {
     if !pipeline.store.is_shared() {
         return Ok(());

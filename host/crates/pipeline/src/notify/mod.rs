@@ -63,6 +63,7 @@ pub enum NotifyOutcome {
     Running,
 }
 
+#[leadhost_boxed::boxed]
 pub async fn notify(
     pipeline: &Arc<Pipeline>,
     request: Request,

@@ -59,6 +59,7 @@ pub struct RepairOrder {
 
 /// Begins a repair of the deliveries that this version converted. If there are none, it has ended at
 /// once.
+#[leadhost_boxed::boxed]
 pub async fn begin(
     pipeline: &Arc<Pipeline>,
     version: &PluginRecord,
@@ -136,6 +137,7 @@ pub async fn begin(
 
 /// Ends a running repair, or an undo: nothing further is changed or undone. The changes that
 /// stand stay, and can be undone afterwards.
+#[leadhost_boxed::boxed]
 pub async fn cancel(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, RepairError> {
     let cancelled = |repair: &Repair| {
         let why = match repair.state {
@@ -151,6 +153,7 @@ pub async fn cancel(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, Re
     Ok(repair)
 }
 
+#[leadhost_boxed::boxed]
 pub async fn undo(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, RepairError> {
     let undoing = |repair: &Repair| {
         let state = repair.state;

@@ -29,6 +29,7 @@ use self::permit::RoundPermit;
 use crate::state::Pipeline;
 
 /// Runs a round on this host that begins after this call, whichever host holds the job.
+#[leadhost_boxed::boxed]
 pub async fn now(pipeline: &Arc<Pipeline>) -> Result<Round, RoundStop> {
     let rollup = &pipeline.rollup;
     let _turn = rollup.turn.lock().await;

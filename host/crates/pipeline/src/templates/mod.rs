@@ -22,6 +22,7 @@ use crate::prelude::*;
 use leadhost_store::TemplateList;
 
 /// Returns the instance's list; an empty one if the provider was never asked.
+#[leadhost_boxed::boxed]
 pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>, StoreError> {
     let id = &live.connection.id;
     let templates = &pipeline.templates;
@@ -41,6 +42,7 @@ pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>,
 
 /// Composes a message from a template, or returns why it cannot be sent. If the list is
 /// missing, or too old to rule the template out, it waits a bounded time for the provider.
+#[leadhost_boxed::boxed]
 pub async fn prepare(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,

@@ -24,6 +24,7 @@ pub struct CapturedAnswer {
     pub state: Option<Vec<u8>>,
 }
 
+#[leadhost_boxed::boxed]
 pub async fn capture(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,

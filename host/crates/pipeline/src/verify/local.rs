@@ -26,6 +26,7 @@ pub struct LocalOutcome {
 
 /// Returns what the version makes of the delivery. `connections`: those of its workspace, with the
 /// one that received it; those of other workspaces are not reached. Every failure is an outcome too.
+#[leadhost_boxed::boxed]
 pub async fn outcome_of(
     plugins: &Plugins,
     plugin: &Arc<Loaded>,

@@ -38,6 +38,7 @@ pub struct StartedRollout {
 }
 
 /// Starts a shadow: the candidate has no effect, so nothing needs to be accepted.
+#[leadhost_boxed::boxed]
 pub async fn shadow(
     pipeline: &Arc<Pipeline>,
     digest: &Digest,
@@ -68,6 +69,7 @@ pub async fn shadow(
 /// Starts a canary with a version that was tried as for an activation. Its first step begins when every
 /// live host has prepared both versions. This waits for them for a bounded time; after it, the judge
 /// begins the step as soon as they are ready.
+#[leadhost_boxed::boxed]
 pub async fn canary(
     pipeline: &Arc<Pipeline>,
     tried: TriedStored,
@@ -230,6 +232,7 @@ async fn close_shadow(
 
 /// Changes the open rollout of a plugin for an operator. Returns how it stands when the live hosts
 /// follow, or after a bounded time.
+#[leadhost_boxed::boxed]
 pub async fn change(
     pipeline: &Arc<Pipeline>,
     plugin: &str,

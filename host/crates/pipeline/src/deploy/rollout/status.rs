@@ -77,6 +77,7 @@ impl RolloutStatus {
     }
 }
 
+#[leadhost_boxed::boxed]
 pub async fn latest(
     pipeline: &Pipeline,
     plugin: &str,
@@ -87,6 +88,7 @@ pub async fn latest(
     }
 }
 
+#[leadhost_boxed::boxed]
 pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus, StoreError> {
     let store = &pipeline.store;
     let reports = store.rollout_reports(&rollout.name, rollout.number).await?;
