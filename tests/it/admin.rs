@@ -47,7 +47,6 @@ leadhost_tests::on_every_store! {
     a_version_is_removed_when_nothing_names_it,
 }
 
-/// A host, and an operator's key to it.
 struct Operator {
     host: Host,
     key: PlainKey,
@@ -60,7 +59,6 @@ impl Operator {
         Self { host, key }
     }
 
-    /// On a host whose worker runs.
     async fn working(on: On) -> Self {
         let host = Host::working(on).await;
         let key = host.admin_key().await;
@@ -99,11 +97,16 @@ impl Operator {
         self.post(path, body).await.expect(status).json()
     }
 
-    /// Uploads a built plugin, which then serves.
     async fn activate(&self, plugin: &str) {
         let wasm = component(&format!("plugins/{plugin}.wasm"));
         let ask = self.ask("POST", "/plugins?activate=true").body(wasm);
         ask.send().await.expect(201);
+    }
+
+    async fn pause(&self, connection: &str, reason: &str) {
+        let path = format!("/connections/{connection}/pause");
+        let body = json!({ "reason": reason });
+        self.posted(&path, &body, 200).await;
     }
 
     async fn apply(&self, file: &Value) -> Answer {
@@ -153,13 +156,8 @@ async fn only_an_admin_key_opens_it(on: On) {
     ] {
         ask().bearer(key).send().await.expect(401);
     }
-    operator
-        .host
-        .get("/admin/v1/status")
-        .bearer(&operator.key)
-        .send()
-        .await
-        .expect(404);
+    let ask = operator.host.get("/admin/v1/status").bearer(&operator.key);
+    ask.send().await.expect(404);
 }
 
 async fn a_page_with_a_rebound_dns_name_is_refused(on: On) {
@@ -206,17 +204,12 @@ async fn a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed(on: On)
 async fn a_key_takes_exactly_the_parameters_of_its_kind(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let check = async |request: Value, status: u16, part: &str| {
-        let answer = operator.post("/keys", &request).await.expect(status);
-        has!(answer, part; "{request}");
+        has!(operator.post("/keys", &request).await.expect(status), part; "{request}");
     };
     check(json!({"kind": "root"}), 400, "not a kind of key").await;
     check(json!({"kind": "partner"}), 400, "needs a workspace").await;
-    check(
-        json!({"kind": "partner", "workspace": "acme"}),
-        400,
-        "needs a partner",
-    )
-    .await;
+    let given = json!({"kind": "partner", "workspace": "acme"});
+    check(given, 400, "needs a partner").await;
     check(
         json!({"kind": "workspace", "workspace": "acme", "partner": "crm"}),
         400,
@@ -235,18 +228,10 @@ async fn a_key_takes_exactly_the_parameters_of_its_kind(on: On) {
         "A key of kind workspace takes no role.",
     )
     .await;
-    check(
-        json!({"kind": "workspace", "workspace": "other"}),
-        404,
-        "there are: acme",
-    )
-    .await;
-    check(
-        json!({"kind": "partner", "workspace": "acme", "partner": "erp"}),
-        404,
-        "it has: crm",
-    )
-    .await;
+    let given = json!({"kind": "workspace", "workspace": "other"});
+    check(given, 404, "there are: acme").await;
+    let given = json!({"kind": "partner", "workspace": "acme", "partner": "erp"});
+    check(given, 404, "it has: crm").await;
     check(json!({"kind": "admin", "colour": "red"}), 400, "colour").await;
 }
 
@@ -254,11 +239,8 @@ async fn the_key_that_asks_cannot_revoke_itself(on: On) {
     let operator = Operator::new(on).await;
     let keys = operator.get("/keys").await;
     let id = keys["keys"][0]["id"].text().to_owned();
-    operator
-        .ask("DELETE", &format!("/keys/{id}"))
-        .send()
-        .await
-        .expect(409);
+    let ask = operator.ask("DELETE", &format!("/keys/{id}"));
+    ask.send().await.expect(409);
 }
 
 async fn the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys(on: On) {
@@ -310,11 +292,8 @@ async fn a_connection_that_loses_its_last_sender_check_is_a_warning(on: On) {
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert_eq!(warnings[0]["path"], "connections[0].checks");
         let message = warnings[0]["message"].text();
-        has!(
-            message,
-            "connection `form` loses its last sender check",
-            "leads from every sender"
-        );
+        has!(message, "connection `form` loses its last sender check");
+        has!(message, "leads from every sender");
     }
     // It is open already.
     let report = operator.apply(&file).await.expect(200).json();
@@ -431,16 +410,14 @@ async fn a_delivery_is_listed_shown_and_replayed_without_harm(on: On) {
     let answer = operator.lead(&report, TOKEN, "1").await.expect(200).json();
     let id = answer["deliveryId"].text().to_owned();
 
-    let listed = operator
-        .get("/deliveries?connection=acme%2Fform&limit=1")
-        .await;
+    let listed = operator.get("/deliveries?connection=acme%2Fform&limit=1");
+    let listed = listed.await;
     fields!(listed, {"deliveries.0.id": id.as_str(), "deliveries.0.status": "converted"});
     let none = operator.get("/deliveries?status=failed").await;
     assert_eq!(none["deliveries"], json!([]));
 
     let shown = operator.get(&format!("/deliveries/{id}")).await;
-    let body = shown["request"]["body"].text();
-    has!(body, "Ada Prado");
+    has!(shown["request"]["body"], "Ada Prado");
     lacks!(shown.to_string(), TOKEN);
 
     let path = format!("/deliveries/{id}/replay");
@@ -451,8 +428,7 @@ async fn a_delivery_is_listed_shown_and_replayed_without_harm(on: On) {
 async fn unknown_and_unreadable_things_are_refused_with_a_reason(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let check = async |path: &str, status: u16, part: &str| {
-        let answer = operator.ask("GET", path).send().await.expect(status);
-        has!(answer, part; "{path}");
+        has!(operator.ask("GET", path).send().await.expect(status), part; "{path}");
     };
     check("/deliveries?status=lost", 400, "quarantined").await;
     check("/deliveries?since=yesterday", 400, "2026-01-31").await;
@@ -491,10 +467,8 @@ async fn a_connection_is_paused_and_resumed_by_any_of_its_names(on: On) {
     operator
         .posted(&format!("/connections/{id}/pause"), &pause, 200)
         .await;
-    assert_eq!(
-        paused().await,
-        json!({"reason": "the token ran out", "since": operator.host.now()})
-    );
+    let expect = json!({"reason": "the token ran out", "since": operator.host.now()});
+    assert_eq!(paused().await, expect);
     operator
         .posted("/connections/acme%2Fform/resume", &json!({}), 200)
         .await;
@@ -540,8 +514,7 @@ async fn a_version_is_removed_when_nothing_names_it(on: On) {
         answer.expect(status).json()
     };
     let refused = remove("mapping", &digests[0], 409).await;
-    let why = refused["error"].text();
-    has!(why, "it is active");
+    has!(refused["error"], "it is active");
     remove("mapping", &digests[1], 404).await;
     remove("example-form", "1234", 400).await;
     let removed = remove("example-form", &digests[1][..12], 200).await;
@@ -550,8 +523,7 @@ async fn a_version_is_removed_when_nothing_names_it(on: On) {
     let left = operator.get("/plugins").await;
     assert_eq!(left["plugins"].list().len(), 1, "{left}");
     let audit = operator.get("/audit?act=remove-plugin&limit=10").await;
-    let audit = audit.to_string();
-    has!(audit, "done", "refused");
+    has!(audit.to_string(), "done", "refused");
     // Its bytes may come again.
     let again = component("plugins/example-form.wasm");
     let stored = operator.ask("POST", "/plugins").body(again).send().await;

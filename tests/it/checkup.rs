@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Stdio};
 
 use leadhost_tests::components::target;
-use leadhost_tests::service::{command, leadhost};
-use leadhost_tests::{On, Service};
+use leadhost_tests::service::{command, leadhost, refused};
+use leadhost_tests::{Json, On, Service, has, lacks};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -27,61 +27,49 @@ fn demo(on: &On, folder: &Path) -> Service {
 async fn portal_lead(service: &Service, folder: &Path) -> String {
     let keys = std::fs::read_to_string(folder.join("keys.json")).unwrap();
     let keys: Value = serde_json::from_str(&keys).unwrap();
-    let connection = keys["connections"]["portal"].as_str().unwrap();
+    let connection = keys["connections"]["portal"].text();
     let mut ask = service.ask("gateway", "POST", &format!("/ingest-lead/{connection}"));
     for (name, value) in keys["connectionHeaders"]["portal"].as_object().unwrap() {
-        ask = ask.header(name, value.as_str().unwrap());
+        ask = ask.header(name, value.text());
     }
     let lead = json!({"originLeadId": "1", "clientListingId": "AP-0042", "name": "Ada Prado", "phoneNumber": "11987654321"});
     let answer = ask.json(&lead).send().await.expect(200).json();
-    answer["deliveryId"].as_str().unwrap().to_owned()
+    answer["deliveryId"].text().to_owned()
 }
 
 async fn the_status_names_each_problem_with_the_command_that_fixes_it(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let service = demo(&on, folder.path());
-    service.run(&["connection", "pause", "lead-form"]);
-    let said = service.run(&["status"]);
+    service.run("connection pause lead-form");
+    let said = service.run("status");
     let line = "- the fetches of demo/lead-form are paused (by an operator): `leadhost connection resume demo/lead-form`";
-    assert!(said.contains(line), "{said}");
-    service.run(&["connection", "resume", "demo/lead-form"]);
-    let said = service.run(&["status"]);
-    assert!(!said.contains("lead-form"), "{said}");
+    has!(said, line);
+    service.run("connection resume demo/lead-form");
+    lacks!(service.run("status"), "lead-form");
 }
 
 async fn the_tail_shows_a_new_delivery_and_ends_with_the_service(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let service = demo(&on, folder.path());
-    let refused = leadhost(folder.path(), &["tail", "--status", "nope"]);
-    assert_eq!(refused.status.code(), Some(2));
-    let arguments = ["tail", "--connection", "portal", "--wait", "0"];
-    let (mut tail, notes) = begun_tail(folder.path(), &arguments);
+    refused(folder.path(), 2, "tail --status nope");
+    let arguments = "tail --connection portal --wait 0";
+    let (mut tail, notes) = begun_tail(folder.path(), arguments);
     let delivery = portal_lead(&service, folder.path()).await;
     let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
-    let line = lines.next().unwrap().unwrap();
-    assert!(
-        line.contains(&delivery) && line.contains("converted"),
-        "{line}"
-    );
+    has!(lines.next().unwrap().unwrap(), &delivery, "converted");
     assert!(service.stop());
     assert_eq!(tail.wait().unwrap().code(), Some(1));
     let rest: Vec<String> = notes.map_while(Result::ok).collect();
-    assert!(
-        rest.join("\n").contains("the service has stopped"),
-        "{rest:?}"
-    );
+    has!(rest.join("\n"), "the service has stopped");
 }
 
 /// Starts the command, and waits until it follows. Returns it with the rest of its notes.
-fn begun_tail(folder: &Path, arguments: &[&str]) -> (Child, Lines<BufReader<ChildStderr>>) {
-    let mut tail = command(folder, arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+fn begun_tail(folder: &Path, arguments: &str) -> (Child, Lines<BufReader<ChildStderr>>) {
+    let mut tail = command(folder, arguments);
+    tail.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut tail = tail.spawn().unwrap();
     let mut notes = BufReader::new(tail.stderr.take().unwrap()).lines();
-    let begun = notes.next().unwrap().unwrap();
-    assert!(begun.contains("Ctrl-C"), "{begun}");
+    has!(notes.next().unwrap().unwrap(), "Ctrl-C");
     (tail, notes)
 }
 
@@ -91,32 +79,32 @@ async fn an_address_that_the_service_of_another_folder_has_is_a_problem() {
     let service = Service::start(folder.path(), &[]);
     let own = std::fs::read_to_string(folder.path().join("service.json")).unwrap();
     let own: Value = serde_json::from_str(&own).unwrap();
-    let gateway = own["gateway"].as_str().unwrap();
+    let gateway = own["gateway"].text();
     let file = other.path().join("leadhost.toml");
     std::fs::write(&file, format!("[server]\nlisten = \"{gateway}\"\n")).unwrap();
-    let doctor = ["doctor", "--config", file.to_str().unwrap()];
+    let doctor = format!("doctor --config {}", file.display());
     let ended = leadhost(other.path(), &doctor);
     assert_eq!(ended.status.code(), Some(1));
     let said = String::from_utf8(ended.stdout).unwrap();
     let line = format!("server.listen = {gateway} is in use by another Leadhost.");
-    assert!(said.contains(&line), "{said}");
+    has!(said, &line);
     assert!(service.stop());
 }
 
 async fn the_doctor_checks_the_store_without_a_service_and_with_one(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let doctor = || {
-        let output = command(folder.path(), &["doctor", "--json"])
+        let output = command(folder.path(), "doctor --json")
             .env("LEADHOST_STORE_URL", on.url())
             .output()
             .unwrap();
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
     let has = |report: &Value, about: &str, part: &str| {
-        let all = report["findings"].as_array().unwrap();
+        let all = report["findings"].list();
         let found = all
             .iter()
-            .any(|one| one["about"] == about && one["what"].as_str().unwrap().contains(part));
+            .any(|one| one["about"] == about && one["what"].text().contains(part));
         assert!(found, "no {part}: {report}");
     };
     has(&doctor(), "service", "No service runs");
@@ -128,7 +116,7 @@ async fn the_doctor_checks_the_store_without_a_service_and_with_one(on: On) {
     // The running service is judged, and not the defaults.
     let own = std::fs::read_to_string(folder.path().join("service.json")).unwrap();
     let own: Value = serde_json::from_str(&own).unwrap();
-    has(&report, "tls", own["gateway"].as_str().unwrap());
+    has(&report, "tls", own["gateway"].text());
     assert!(service.stop());
     let away = json!({"admin": "127.0.0.1:1", "data": "127.0.0.1:2", "gateway": "0.0.0.0:19180"});
     std::fs::write(folder.path().join("service.json"), away.to_string()).unwrap();
@@ -138,48 +126,36 @@ async fn the_doctor_checks_the_store_without_a_service_and_with_one(on: On) {
     std::fs::remove_file(folder.path().join("service.json")).unwrap();
     let wrong = folder.path().join("wrong.toml");
     std::fs::write(&wrong, "[server]\nnope = 1\n").unwrap();
-    let refused = leadhost(
-        folder.path(),
-        &["doctor", "--config", wrong.to_str().unwrap()],
-    );
+    let doctor = format!("doctor --config {}", wrong.display());
+    let refused = leadhost(folder.path(), &doctor);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stdout);
-    assert!(said.contains("problem  configuration"), "{said}");
+    has!(said, "problem  configuration");
 }
 
 async fn a_secret_is_set_from_standard_input_or_made(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let service = demo(&on, folder.path());
     let shown = || {
-        let list: Value =
-            serde_json::from_str(&service.run(&["connection", "list", "--json"])).unwrap();
-        let all = list["connections"].as_array().unwrap();
+        let list = service.json("connection list");
+        let all = list["connections"].list();
         let site = all.iter().find(|one| one["name"] == "site-form");
         site.unwrap()["configVersion"].as_i64().unwrap()
     };
     let before = shown();
-    let words = [
-        "connection",
-        "secret",
-        "site-form",
-        "token",
-        "--generate",
-        "t_",
-    ];
-    let made = command(folder.path(), &words).output().unwrap();
+    let words = "connection secret site-form token --generate t_";
+    let made = command(folder.path(), words).output().unwrap();
     let said = String::from_utf8_lossy(&made.stderr);
-    assert!(said.contains("has a new value of token"), "{said}");
+    has!(said, "has a new value of token");
     // Standard output has the value alone, for scripts.
     let value = String::from_utf8_lossy(&made.stdout);
-    assert!(
-        value.starts_with("t_") && value.lines().count() == 1,
-        "{value}"
-    );
+    let is_so = value.starts_with("t_") && value.lines().count() == 1;
+    assert!(is_so, "{value}");
     assert_eq!(shown(), before + 1);
     let value = folder.path().join("value");
     std::fs::write(&value, "from-a-file\n").unwrap();
     let set = |secret: &str| {
-        let words = ["connection", "secret", "site-form", secret];
+        let words = format!("connection secret site-form {secret}");
         command(folder.path(), &words)
             .stdin(std::fs::File::open(&value).unwrap())
             .output()
@@ -187,16 +163,14 @@ async fn a_secret_is_set_from_standard_input_or_made(on: On) {
     };
     let output = set("token");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success() && said.contains("has a new value"),
-        "{said}"
-    );
-    assert!(!said.contains("from-a-file"), "{said}");
+    let is_so = output.status.success() && said.contains("has a new value");
+    assert!(is_so, "{said}");
+    lacks!(said, "from-a-file");
     assert_eq!(shown(), before + 2);
     let output = set("tokn");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("secrets.tokn"), "{said}");
-    let none = service.fail(&["connection", "secret", "site-form", "token"]);
-    assert!(none.contains("standard input has no value"), "{none}");
+    has!(said, "secrets.tokn");
+    let none = service.fail("connection secret site-form token");
+    has!(none, "standard input has no value");
 }

@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 /// An id that no deal has.
 const NOBODY: &str = "00000000-0000-7000-8000-000000000000";
 
-/// A host with a workspace that has owners and products, and a partner in it.
 struct Seat {
     host: Host,
     seeded: Seeded,
@@ -53,7 +52,6 @@ impl Seat {
         Self { host, seeded }
     }
 
-    /// Makes a deal through the partner's connection.
     async fn ana(&self) -> DealId {
         let lead = self
             .host
@@ -84,7 +82,6 @@ impl Seat {
         ask.bearer(&self.seeded.access_token)
     }
 
-    /// Asks for the notes of a deal.
     async fn notes(&self, deal: impl Display, query: &str) -> Answer {
         let ask = self.host.get(&format!("/api/v1/deals/{deal}/log{query}"));
         ask.bearer(&self.seeded.access_token).send().await
@@ -143,7 +140,7 @@ async fn past(host: &Host, workspace: WorkspaceId, deal: DealId) -> DealPast {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().expect("a text").to_owned()
+    value.text().to_owned()
 }
 
 /// Returns the message of a refusal in the gateway's format.
@@ -170,38 +167,32 @@ fn issues(answer: &Answer) -> Vec<Value> {
 #[track_caller]
 fn places(answer: &Answer) -> Vec<(String, String)> {
     let issues = issues(answer);
-    let path = |issue: &Value| {
-        let steps = issue["path"].list().iter();
-        let steps: Vec<_> = steps
-            .map(|step| {
-                step.as_str()
-                    .map_or_else(|| step.to_string(), str::to_owned)
-            })
-            .collect();
-        steps.join(".")
+    let places = issues.iter();
+    let places = places.map(|issue| (text(&issue["code"]), path(issue)));
+    places.collect()
+}
+
+/// The place of an issue of a 400.
+pub(crate) fn path(issue: &Value) -> String {
+    let steps = issue["path"].list().iter();
+    let text = |step: &Value| match step.as_str() {
+        Some(name) => name.to_owned(),
+        None => step.to_string(),
     };
-    issues
-        .iter()
-        .map(|issue| (text(&issue["code"]), path(issue)))
-        .collect()
+    steps.map(text).collect::<Vec<_>>().join(".")
 }
 
 #[track_caller]
 fn check_places(answer: &Answer, expect: &[(&str, &str)], what: impl Display) {
     let found = places(answer);
-    let found: Vec<_> = found
-        .iter()
-        .map(|(code, path)| (code.as_str(), path.as_str()))
-        .collect();
+    let found = found.iter().map(|(code, path)| (&**code, &**path));
+    let found: Vec<_> = found.collect();
     assert_eq!(found, expect, "{what}");
 }
 
-/// A valid note.
 fn note() -> Value {
     json!({
-        "type": "success",
-        "subject": "Success fee",
-        "description": "Sold within a week",
+        "type": "success", "subject": "Success fee", "description": "Sold within a week",
         "metadata": {"salesPrice": "350000.00", "soldAt": "2030-01-10T15:00:00Z"},
     })
 }

@@ -60,7 +60,6 @@ config = {{ do = "{word}", size = {size} }}
     )
 }
 
-/// A host with one connection of the misbehaving converter.
 async fn misbehaving(on: On, name: &str, word: &str, size: u64) -> (Host, Declared) {
     let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
@@ -76,7 +75,6 @@ fn replay_options(apply: bool, release: bool) -> ReplayOptions {
     }
 }
 
-/// The form's data of a person.
 fn lead(id: &str, name: &str, phone: &str) -> Value {
     json!({"id": id, "nome": name, "telefone": phone, "imovel": "AP-10", "mensagem": "Posso visitar?"})
 }

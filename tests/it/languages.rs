@@ -1,5 +1,5 @@
-//! The example converter in three languages and the sandbox in two, checked against the
-//! same golden cases in the host's own runtime. If toolchains read the contract
+//! The example converter in three languages, the sandbox in two, and the mapping converter, in the
+//! host's own runtime: golden cases, which are the same in each language, and the largest body. If toolchains read the contract
 //! differently, the contract is at fault, and this test finds it.
 
 use std::path::Path;
@@ -50,7 +50,9 @@ async fn the_sandbox_in_javascript_answers_its_golden_cases_and_reads_the_larges
 async fn holds_the_contract(file: &str) {
     let (plugins, prepared) = tried(file, "examples/golden-form").await;
     assert_eq!(prepared.loaded.description.name, "example-form");
-    reads_the_largest_body(&plugins, &prepared).await;
+    let leads = batch(limits::DELIVERY_BYTES, lead);
+    let body = serde_json::to_vec(&leads).expect("JSON");
+    reads_leads(&plugins, &prepared, &body, leads.len(), CallBudget::Leased).await;
     refuses_deep_nesting(&plugins, &prepared).await;
 }
 
@@ -60,19 +62,14 @@ async fn holds_the_adapters_contract(file: &str) {
     let events = batch(limits::DELIVERY_BYTES, inbound);
     let count = events.len();
     let body = serde_json::to_vec(&json!({ "events": events })).expect("JSON");
-    let loaded = &prepared.loaded;
-    let webhook = plugins
-        .read_webhook(loaded, "lane", delivery(&body), CallBudget::Leased)
-        .await
-        .expect("the call succeeds")
-        .expect("the body is readable");
-    assert_eq!(webhook.events.len(), count);
-    assert!(
-        webhook
-            .events
-            .iter()
-            .all(|event| matches!(event.body, EventBody::Inbound(_)))
-    );
+    let (loaded, given) = (&prepared.loaded, delivery(&body));
+    let read = plugins.read_webhook(loaded, "lane", given, CallBudget::Leased);
+    let read = read.await.expect("the call succeeds");
+    let events = read.expect("the body is readable").events;
+    assert_eq!(events.len(), count);
+    for event in events {
+        assert!(matches!(event.body, EventBody::Inbound(_)));
+    }
 }
 
 /// Loads the component as the host does, after all cases of the folder passed.
@@ -89,25 +86,37 @@ async fn tried(file: &str, golden: &str) -> (Plugins, PreparedVersion) {
     (plugins, prepared)
 }
 
-/// Converts the largest batch that fits a body, within the memory of a call. How much processor
-/// time that takes, `cargo xtask bench languages` says.
-async fn reads_the_largest_body(plugins: &Plugins, prepared: &PreparedVersion) {
-    let batch = batch(limits::DELIVERY_BYTES, lead);
-    let leads = batch.len();
-    let body = serde_json::to_vec(&batch).expect("JSON");
-    let loaded = &prepared.loaded;
-    let conversion = plugins
-        .convert(loaded, "lane", delivery(&body), CallBudget::Leased)
-        .await
-        .expect("the call succeeds")
-        .expect("the body is readable");
-    assert_eq!(conversion.items.len(), leads);
-    assert!(
-        conversion
-            .items
-            .iter()
-            .all(|item| matches!(item.outcome, ConversionOutcome::Lead(_)))
-    );
+/// Converts a batch of leads within the memory of a call. How much processor time that takes,
+/// `cargo xtask bench languages` says.
+async fn reads_leads(
+    plugins: &Plugins,
+    prepared: &PreparedVersion,
+    body: &[u8],
+    leads: usize,
+    budget: CallBudget,
+) {
+    let converted = plugins.convert(&prepared.loaded, "lane", delivery(body), budget);
+    let converted = converted.await.expect("the call succeeds");
+    let items = converted.expect("the body is readable").items;
+    assert_eq!(items.len(), leads);
+    for item in items {
+        assert!(matches!(item.outcome, ConversionOutcome::Lead(_)));
+    }
+}
+
+#[tokio::test]
+async fn the_mapping_converter_answers_its_golden_cases_and_reads_the_largest_body_unconfigured() {
+    let file = "plugins/converter-mapping.wasm";
+    let config = Config::load(None, &[]).expect("the defaults");
+    let plugins = plugins_with(file, &config);
+    // Preparing runs the component's own golden cases.
+    let prepared = prepare(&plugins, components::component(file)).await;
+    assert_eq!(prepared.loaded.description.name, "mapping");
+    assert!(prepared.golden >= 50, "{} cases", prepared.golden);
+    let leads = batch(limits::DELIVERY_BYTES - 64, unmapped);
+    let body = serde_json::to_vec(&json!({ "leads": leads })).expect("JSON");
+    assert!((limits::DELIVERY_BYTES / 100 * 95..=limits::DELIVERY_BYTES).contains(&body.len()));
+    reads_leads(&plugins, &prepared, &body, leads.len(), CallBudget::Worker).await;
 }
 
 /// The service refuses such a body before the call. A plugin that gets one, as in the tools of
@@ -132,31 +141,28 @@ const AMPLE: Duration = Duration::from_secs(60);
 fn plugins(file: &str) -> Plugins {
     let deadline = AMPLE.as_millis().to_string();
     let config = Config::load(None, &[("plugins.deadline_ms".to_owned(), deadline)]);
-    let config = config.expect("a configuration");
+    plugins_with(file, &config.expect("a configuration"))
+}
+
+fn plugins_with(file: &str, config: &Config) -> Plugins {
     // Compiled code is cached by digest, so that an unchanged component is compiled
     // once.
     let name = Path::new(file).file_stem().expect("a file").to_owned();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("guests")
-        .join(name);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guests");
+    let folder = folder.join(name);
     std::fs::create_dir_all(&folder).expect("a folder for compiled code");
     Plugins::new(&config.plugins, &folder, Arc::new(SystemClock)).expect("an engine")
 }
 
 async fn prepare(plugins: &Plugins, wasm: Vec<u8>) -> PreparedVersion {
-    match plugins.prepare(wasm).await {
-        Ok(prepared) => prepared,
-        Err(error) => panic!("{error}"),
-    }
+    let prepared = plugins.prepare(wasm).await;
+    prepared.unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn cases_in(folder: &str) -> usize {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .join(folder);
-    leadhost_golden::load_dir(&folder)
-        .expect("the shared cases")
-        .len()
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let cases = leadhost_golden::load_dir(&repository.join(folder));
+    cases.expect("the shared cases").len()
 }
 
 /// A batch with almost `bytes` bytes as JSON.
@@ -180,6 +186,17 @@ fn lead(number: usize) -> Value {
     })
 }
 
+/// A lead with a dozen fields that a mapping guesses.
+fn unmapped(number: usize) -> Value {
+    json!({
+        "id": number, "nome": "Lígia Prado", "ddd": "11", "telefone": "90000-0001",
+        "email": format!("ligia{number}@example.com"), "mensagem": "Gostaria de uma visita. ".repeat(20),
+        "imovel": {"codigo": "AP-1", "cidade": "Santos", "valor": 450_000},
+        "corretor": {"nome": "Outra", "email": "outra@example.com"},
+        "criado_em": "2026-03-02 12:00:00", "origem": "Site", "tags": ["a", "b"],
+    })
+}
+
 fn inbound(number: usize) -> Value {
     json!({"inbound": {
         "id": 9_007_199_254_740_993_u64 + number as u64,
@@ -198,9 +215,9 @@ fn delivery(body: &[u8]) -> PluginDelivery {
         method: "POST".to_owned(),
         path: "/ingest-lead/x".to_owned(),
         query: Vec::new(),
-        headers: Vec::new(),
+        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
         body: body.to_vec().into(),
         config: "{}".to_owned(),
-        context: Vec::new(),
+        context: vec![("region".to_owned(), "BR".to_owned())],
     }
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use leadhost_tests::components::target;
-use leadhost_tests::{On, Service, guests, until};
+use leadhost_tests::{Json, On, Service, eventually, guests, lacks};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -66,23 +66,21 @@ impl LoggedService {
         Self { service, keys }
     }
 
-    /// Sends a body to a connection with the headers that its sender check asks for.
     async fn deliver(&self, connection: &str, body: &Value) -> u16 {
-        let id = self.keys["connections"][connection].as_str().unwrap();
+        let id = self.keys["connections"][connection].text();
         let mut ask = self
             .service
             .ask("gateway", "POST", &format!("/ingest-lead/{id}"));
         if let Some(headers) = self.keys["connectionHeaders"][connection].as_object() {
             for (name, value) in headers {
-                ask = ask.header(name, value.as_str().unwrap());
+                ask = ask.header(name, value.text());
             }
         }
         ask.json(body).send().await.status
     }
 
-    /// Asks the gateway with the partner's key.
     async fn gateway(&self, method: &str, target: &str, body: &Value) -> (u16, Value) {
-        let key = self.keys["partnerKey"].as_str().unwrap();
+        let key = self.keys["partnerKey"].text();
         let ask = self.service.ask("gateway", method, target);
         let ask = ask.header("x-service-api-key", key);
         let answer = match body {
@@ -129,7 +127,7 @@ async fn no_line_has_personal_data(on: On) {
         "mail": "zenobia.q@example.com", "text": "um segredo de família", "unit": "AP-0042",
     });
     assert_eq!(world.deliver("site-form", &form).await, 200);
-    let unchecked = world.keys["connections"]["site-form"].as_str().unwrap();
+    let unchecked = world.keys["connections"]["site-form"].text();
     let unchecked = format!("/ingest-lead/{unchecked}?name=Zenóbia&phone=11988123454");
     let unchecked = unchecked.replace('ó', "%C3%B3");
     let ask = world.service.ask("gateway", "POST", &unchecked);
@@ -139,12 +137,11 @@ async fn no_line_has_personal_data(on: On) {
             assert_eq!(world.deliver("crashing", &lead).await, 200);
         }
         world.deliver("refusing", &lead).await;
-        until("the crash is logged", async || {
+        eventually("the crash is logged", async || {
             world
                 .service
                 .log()
                 .contains("plugin failed, delivery stored")
-                .then_some(())
         })
         .await;
     }
@@ -177,34 +174,15 @@ async fn no_line_has_personal_data(on: On) {
 
     // Messages: a greeting was sent, a contact answers, an operator looks.
     for arguments in [
-        &[
-            "outbox",
-            "reply",
-            "--instance",
-            "demo/assistant",
-            "+5511988123454",
-            "é o outro recado",
-        ][..],
-        &["outbox", "--json"],
-        &[
-            "contact",
-            "erase",
-            "--workspace",
-            "demo",
-            "--phone",
-            "+5511988123454",
-            "--yes",
-        ],
-        &["status"],
+        "outbox reply --instance demo/assistant +5511988123454 'é o outro recado'",
+        "outbox --json",
+        "contact erase --workspace demo --phone +5511988123454 --yes",
+        "status",
     ] {
         world.service.run(arguments);
     }
-    until("the erasure is logged", async || {
-        world
-            .service
-            .log()
-            .contains("erasure completed")
-            .then_some(())
+    eventually("the erasure is logged", async || {
+        world.service.log().contains("erasure completed")
     })
     .await;
     let log = world.service.log();
@@ -222,10 +200,7 @@ async fn no_line_has_personal_data(on: On) {
             continue;
         }
         for personal in PERSONAL {
-            assert!(
-                !line.contains(personal),
-                "{personal} is in the line\n{line}"
-            );
+            lacks!(line, personal);
         }
     }
     assert!(world.service.stop());

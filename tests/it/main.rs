@@ -33,7 +33,6 @@ mod gateway;
 mod ingest;
 mod languages;
 mod logs;
-mod mapping;
 mod messaging;
 mod messaging_faults;
 mod moving;

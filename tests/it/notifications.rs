@@ -12,9 +12,11 @@ mod validation;
 use std::time::Duration;
 
 use leadhost_domain::connection::ConnectionPause;
-use leadhost_store::{OutboxFilter, OutboxMessage};
-use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
+use leadhost_store::{ClaimTurns, OutboxFilter, OutboxMessage};
+use leadhost_tests::{Answer, Ask, Declared, Host, Json, On, Options, eventually, fields, guests};
 use serde_json::{Value, json};
+
+use crate::gateway::path;
 
 /// A host with an instance `bot` on a sandbox, and one without a channel.
 struct Bot {
@@ -51,7 +53,6 @@ impl Bot {
         self.declared.report.partners = report.partners;
     }
 
-    /// Changes the configuration of the sandbox of `bot`.
     async fn configure(&mut self, config: Value) {
         self.declare(&instance("bot", &config)).await;
     }
@@ -60,22 +61,10 @@ impl Bot {
         self.declared.instance(name)
     }
 
-    /// A valid notification.
     fn body(&self) -> Value {
-        json!({
-            "name": "Ana Prado",
-            "phoneNumber": "+55 11 98765-4321",
-            "email": "ana@example.com",
-            "instanceId": self.instance("bot"),
-            "source": "landing-page",
-            "template": {
-                "name": "welcome",
-                "language": {"code": "pt_BR"},
-                "components": [
-                    {"type": "body", "parameters": [{"type": "text", "text": "Ana"}]},
-                ],
-            },
-        })
+        let mut body = welcomed(self.instance("bot"));
+        body["email"] = json!("ana@example.com");
+        body
     }
 
     fn ask(&self) -> Ask {
@@ -114,8 +103,8 @@ impl Bot {
     }
 
     async fn becomes(&self, answer: &Answer, status: &str) {
-        until(&format!("the message is {status}"), async || {
-            (self.status(answer).await == status).then_some(())
+        eventually(&format!("the message is {status}"), async || {
+            self.status(answer).await == status
         })
         .await;
     }
@@ -123,15 +112,8 @@ impl Bot {
     /// Checks that the message has this state, and that nothing is due.
     async fn stays(&self, answer: &Answer, status: &str) {
         let now = self.host.now();
-        let due = self
-            .host
-            .store()
-            .claim(
-                &leadhost_store::ClaimTurns::new(10),
-                now,
-                now.plus(Duration::from_secs(60)),
-            )
-            .await;
+        let (turns, until) = (ClaimTurns::new(10), now.plus(Duration::from_secs(60)));
+        let due = self.host.store().claim(&turns, now, until).await;
         let due = due.expect("a store");
         assert!(due.is_empty(), "{due:?}");
         assert_eq!(self.status(answer).await, status);
@@ -139,10 +121,10 @@ impl Bot {
 
     /// Waits until due work was tried and waits for a later time.
     async fn waits_again(&self, answer: &Answer) {
-        until("the message waits again", async || {
+        eventually("the message waits again", async || {
             let message = self.stored(answer).await;
             let waits = message.metadata.status == "waiting";
-            (waits && message.next_attempt_at > Some(self.host.now())).then_some(())
+            waits && message.next_attempt_at > Some(self.host.now())
         })
         .await;
     }
@@ -177,6 +159,18 @@ impl Bot {
     }
 }
 
+/// Ana, whom a template greets through this instance.
+pub fn welcomed(instance: i64) -> Value {
+    let parameters = json!([{"type": "text", "text": "Ana"}]);
+    let components = json!([{"type": "body", "parameters": parameters}]);
+    let language = json!({"code": "pt_BR"});
+    let template = json!({"name": "welcome", "language": language, "components": components});
+    json!({
+        "name": "Ana Prado", "phoneNumber": "+55 11 98765-4321", "instanceId": instance,
+        "source": "landing-page", "template": template,
+    })
+}
+
 /// An instance on a sandbox with this configuration, for a workspace file.
 pub fn instance(name: &str, config: &Value) -> String {
     instance_of("sandbox", name, config)
@@ -200,12 +194,11 @@ fn instance_of(adapter: &str, name: &str, config: &Value) -> String {
 fn refusal(answer: &Answer, status: u16) -> String {
     let body = answer.json();
     assert_eq!(answer.status, status, "{body}");
-    assert_eq!(body["success"], false, "{body}");
-    assert_eq!(body["statusCode"], status, "{body}");
+    fields!(body, {"success": false, "statusCode": status});
     let fields = body.as_object().expect("an object").len();
     assert!(body["code"].is_string(), "{body}");
     assert_eq!(fields, 4, "{body}");
-    body["message"].as_str().expect("a text").to_owned()
+    body["message"].text().to_owned()
 }
 
 /// Returns the issues of a 400, each as its code, its path and its message.
@@ -213,19 +206,8 @@ fn refusal(answer: &Answer, status: u16) -> String {
 fn issues(answer: &Answer) -> Vec<(String, String, String)> {
     let message = refusal(answer, 400);
     let issues: Vec<Value> = serde_json::from_str(&message).expect("a list of issues");
-    let path = |issue: &Value| {
-        let steps = issue["path"].as_array().expect("a path").iter();
-        let steps: Vec<_> = steps
-            .map(|step| {
-                step.as_str()
-                    .map_or_else(|| step.to_string(), str::to_owned)
-            })
-            .collect();
-        steps.join(".")
-    };
-    let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    issues
-        .iter()
-        .map(|issue| (text(&issue["code"]), path(issue), text(&issue["message"])))
-        .collect()
+    let text = |value: &Value| value.text().to_owned();
+    let places = issues.iter();
+    let places = places.map(|one| (text(&one["code"]), path(one), text(&one["message"])));
+    places.collect()
 }

@@ -3,7 +3,9 @@
 
 use leadhost_http::openapi::{self, SchemaValidator};
 use leadhost_http::surface::Surface;
-use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
+use leadhost_tests::{
+    Answer, Ask, Declared, Host, Json, On, Options, eventually, guests, has, lacks,
+};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -38,7 +40,6 @@ label = "token"
 partner = "acme"
 "#;
 
-/// A host with the things that the examples refer to, and one lead.
 struct Described {
     host: Host,
     declared: Declared,
@@ -47,7 +48,6 @@ struct Described {
     ticket: String,
 }
 
-/// An operation of the document.
 struct Operation {
     method: String,
     path: String,
@@ -67,15 +67,13 @@ impl Described {
         let deal = answer["leads"][0]["dealId"].as_str();
         let deal = deal.expect("a deal").to_owned();
         // Templates are fetched from the channel soon after its declaration.
-        until("the channel's templates are known", async || {
-            let first = &openapi::document(Surface::Both)["paths"]["/send-notification"]["post"]
+        eventually("the channel's templates are known", async || {let first = &openapi::document(Surface::Both)["paths"]["/send-notification"]["post"]
                 ["requestBody"]["content"]["application/json"]["examples"]["legacy"]["value"];
             let mut body = first.clone();
             body["instanceId"] = json!(declared.instance("voice"));
             let ask = host.post("/send-notification");
             let ask = ask.header("x-service-api-key", &declared.key("partner"));
-            (ask.json(&body).send().await.status == 200).then_some(())
-        })
+ask.json(&body).send().await.status == 200 })
         .await;
         // A hand-over opens a ticket.
         let ask = host.ask("PATCH", &format!("/deal/{deal}"));
@@ -83,10 +81,8 @@ impl Described {
         let change = json!({"stageCode": "transferred"});
         ask.json(&change).send().await.expect(202);
         let ask = host.get("/tickets");
-        let ask = ask.header(
-            "authorization",
-            &format!("Bearer {}", declared.key("token")),
-        );
+        let given = format!("Bearer {}", declared.key("token"));
+        let ask = ask.header("authorization", &given);
         let tickets = ask.send().await.expect(200).json();
         let ticket = text(&tickets["tickets"][0]["id"]);
         Self {
@@ -124,7 +120,7 @@ impl Described {
             .into_iter()
             .flatten()
         {
-            let name = parameter["name"].as_str().expect("a name");
+            let name = parameter["name"].text();
             let words = parameter["schema"]["enum"].as_array();
             let values = match (parameter["in"].as_str(), name) {
                 (Some("path"), "partnerConnectionId") => {
@@ -225,10 +221,8 @@ impl Described {
             operation.method, operation.path, answer.status, answer.body
         );
         let declared = &operation.description["responses"][answer.status.to_string()];
-        assert!(
-            declared.is_object(),
-            "the document has no such answer: {what}"
-        );
+        let is_so = declared.is_object();
+        assert!(is_so, "the document has no such answer: {what}");
         let declared = self.real(declared);
         let headers = declared["headers"].as_object();
         for (name, header) in headers.into_iter().flatten() {
@@ -251,7 +245,7 @@ impl Described {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().expect("a text").to_owned()
+    value.text().to_owned()
 }
 
 async fn each_example_is_answered_as_the_document_says(on: On) {
@@ -272,12 +266,8 @@ async fn each_example_is_answered_as_the_document_says(on: On) {
         // The converter and the adapter here have no handshakes.
         let handshake = operation.method == "GET" && operation.description["requestBody"].is_null();
         let handshake = handshake && operation.description["responses"]["405"].is_object();
-        assert!(
-            well > 0 || handshake,
-            "{} {}",
-            operation.method,
-            operation.path
-        );
+        let is_so = well > 0 || handshake;
+        assert!(is_so, "{} {}", operation.method, operation.path);
     }
 }
 
@@ -347,7 +337,7 @@ async fn each_surface_describes_exactly_its_own_operations() {
             Surface::Admin => "<title>Leadhost admin API</title>",
             Surface::Gateway | Surface::Data | Surface::Both => "<title>Leadhost API</title>",
         };
-        assert!(page.text().contains(title), "{surface:?}");
+        has!(page, title; "{surface:?}");
     }
 }
 
@@ -365,10 +355,9 @@ async fn the_page_may_load_nothing_from_elsewhere() {
         assert_eq!(answer.header("cache-control"), "no-cache");
         let policy = answer.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'; script-src 'self'"));
-        assert!(!policy.contains('*') && !policy.contains("unsafe") && !policy.contains("http"));
-        let again = host
-            .get(path)
-            .header("if-none-match", answer.header("etag"));
+        lacks!(policy, '*', "unsafe", "http");
+        let again = host.get(path);
+        let again = again.header("if-none-match", answer.header("etag"));
         again.send().await.expect(304);
     }
     host.get("/docs/other.js").send().await.expect(404);

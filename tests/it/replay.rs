@@ -13,7 +13,7 @@ use leadhost_store::DeliveryOutcome;
 use leadhost_tests::components::component;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Declared, Host, On};
+use leadhost_tests::{Declared, Host, Json, On, has, lacks};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -85,19 +85,14 @@ async fn send(host: &Host, declared: &Declared) -> DeliveryId {
     host.delivery(&answer).await.summary.id
 }
 
-/// A version of the converter that fetches from this double.
 fn version(version: &str, double: &GraphDouble, prefix: &str) -> Vec<u8> {
     let fetch = format!("http://{}/leads", double.address());
-    let variant = Variant {
-        version,
-        fetch: &fetch,
-        prefix,
-        ..Variant::default()
-    };
-    variant.component()
+    Variant::version(version)
+        .fetch(&fetch)
+        .prefix(prefix)
+        .component()
 }
 
-/// A connection that may call the double.
 fn pointer(word: &str, double: &GraphDouble) -> String {
     format!(
         r#"
@@ -120,25 +115,16 @@ proof = {{ place = "query", name = "token" }}
 async fn shows_and_writes(on: On, word: &str, calls: usize) {
     let fetched = Fetched::by(on, word).await;
     let counted = async || {
-        let metrics = fetched
-            .host
-            .admin("GET", "/metrics")
-            .send()
-            .await
-            .expect(200);
-        let mut lines = metrics
-            .text()
-            .lines()
-            .map(str::to_owned)
-            .collect::<Vec<_>>();
+        let ask = fetched.host.admin("GET", "/metrics");
+        let metrics = ask.send().await.expect(200);
+        let lines = metrics.text().lines().map(str::to_owned);
+        let mut lines = lines.collect::<Vec<_>>();
         lines.retain(|line| line.starts_with("leadhost_leads_total{"));
         lines
     };
     let before = counted().await;
-    assert!(
-        before.len() == 1 && before[0].ends_with("} 2"),
-        "{before:?}"
-    );
+    let is_so = before.len() == 1 && before[0].ends_with("} 2");
+    assert!(is_so, "{before:?}");
     assert_eq!(fetched.double.requests().len(), calls);
     assert_eq!(fetched.rows.len(), 2);
     // The same version finds the same.
@@ -202,8 +188,7 @@ async fn a_lead_behind_two_fetches_is_replayed_the_same_way(on: On) {
 
 async fn an_answer_is_kept_without_the_secrets_that_it_repeats(on: On) {
     let fetched = Fetched::by(on, "fetch-leads").await;
-    let message = fetched.rows[0]["props"]["message"].as_str().expect("text");
-    assert!(message.contains(r#""type":"***""#), "{message}");
+    has!(fetched.rows[0]["props"]["message"], r#""type":"***""#);
     assert!(!fetched.host.keeps(TOKEN).await);
 }
 
@@ -219,7 +204,7 @@ async fn a_converter_that_fails_at_a_kept_answer_changes_nothing(on: On) {
         assert!(matches!(error, ReplayError::Completion { .. }));
         let error = error.to_string();
         assert!(error.starts_with("item 0 of delivery"), "{error}");
-        assert!(error.contains(reason), "{error}");
+        has!(error, reason);
         assert_eq!(fetched.rows().await, fetched.rows);
         let after = fetched.host.stored(fetched.delivery).await;
         assert_eq!(after.items, before.items);
@@ -279,13 +264,13 @@ async fn a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_th
         .bearer(&key)
         .json(&json!({"deliveries": [fetched.delivery]}));
     let captured = ask.send().await.expect(200).json();
-    assert!(!captured.to_string().contains(TOKEN), "{captured:#}");
+    lacks!(captured.to_string(), TOKEN);
     let delivery = &captured["deliveries"][0];
-    let answers = delivery["answers"].as_array().expect("a list");
+    let answers = delivery["answers"].list();
     let hops: Vec<_> = answers.iter().map(|one| one["hop"].clone()).collect();
     assert_eq!(hops, [json!(1), json!(2)]);
     assert!(answers.iter().all(|one| one["stateBase64"].is_string()));
-    let items = delivery["outcome"]["items"].as_array().expect("items");
+    let items = delivery["outcome"]["items"].list();
     let kinds: Vec<_> = items.iter().map(|one| one["kind"].clone()).collect();
     assert_eq!(kinds, [json!("lead"), json!("lead")]);
 

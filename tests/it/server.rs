@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use leadhost_tests::{Ask, Host, On, Options, figures};
+use leadhost_tests::{Ask, Host, LONG, On, Options, figures, has};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -28,16 +28,12 @@ leadhost_tests::on_every_store! {
     a_body_that_does_not_arrive_is_given_up,
 }
 
-/// Far more than anything here takes.
-const LONG: Duration = Duration::from_secs(120);
-
 /// Reads what the server still sends, until it closes the connection.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut text = Vec::new();
     // A reset is an end too.
-    let _ = timeout(LONG, stream.read_to_end(&mut text))
-        .await
-        .expect("the server closes the connection");
+    let read = timeout(LONG, stream.read_to_end(&mut text)).await;
+    let _ = read.expect("the server closes the connection");
     String::from_utf8(text).expect("UTF-8")
 }
 
@@ -69,9 +65,8 @@ async fn headers_that_trickle_in_are_cut_off_and_others_are_served_meanwhile(on:
     };
     let read = async {
         let mut text = Vec::new();
-        let _ = timeout(LONG, reader.read_to_end(&mut text))
-            .await
-            .expect("an end");
+        let read = timeout(LONG, reader.read_to_end(&mut text)).await;
+        let _ = read.expect("an end");
         text
     };
     let served = async { host.get("/health/live").send().await.expect(200) };
@@ -180,7 +175,7 @@ async fn requests_that_are_not_http_are_refused_in_the_familys_format(on: On) {
             "{text:.60?}: {said}"
         );
         let (head, body) = said.split_once("\r\n\r\n").expect("a head");
-        assert!(head.contains("\r\nx-request-id: "), "{text:.60?}: {head}");
+        has!(head, "\r\nx-request-id: "; "{text:.60?}");
         let body: serde_json::Value = serde_json::from_str(body).expect("JSON");
         assert_eq!(body["statusCode"], status, "{text:.60?}");
         assert!(body["message"].is_string(), "{text:.60?}");
@@ -203,10 +198,8 @@ async fn line_feeds_in_bodies_and_requests_one_after_the_other_are_taken(on: On)
         // request.
         while !answer.ends_with(b"}") {
             let mut bytes = [0; 1024];
-            let count = timeout(LONG, stream.read(&mut bytes))
-                .await
-                .expect("an answer")
-                .expect("open");
+            let count = timeout(LONG, stream.read(&mut bytes)).await;
+            let count = count.expect("an answer").expect("open");
             assert!(count > 0, "closed after {answer:?}");
             answer.extend_from_slice(&bytes[..count]);
         }
@@ -235,7 +228,7 @@ async fn a_body_with_ambiguous_chunks_is_refused_with_a_reason(on: On) {
             }
             let said = rest(&mut stream).await;
             assert!(said.starts_with("HTTP/1.1 400 "), "{chunks:?}: {said}");
-            assert!(said.contains("is not in chunks"), "{chunks:?}: {said}");
+            has!(said, "is not in chunks"; "{chunks:?}");
         }
     }
 }
@@ -300,7 +293,7 @@ async fn every_other_method_gets_the_allowed_ones(on: On) {
     say(&mut stream, connect).await;
     let text = rest(&mut stream).await;
     assert!(text.starts_with("HTTP/1.1 405 "), "{text}");
-    assert!(text.contains("\r\nallow: GET, "), "{text}");
+    has!(text, "\r\nallow: GET, ");
 }
 
 async fn head_is_get_without_the_body(on: On) {
@@ -318,17 +311,11 @@ async fn every_answer_carries_the_requests_id(on: On) {
     for target in ["/health/live", "/deal", "/v1/whoami", "/nothing"] {
         let made = host.get(target).send().await;
         assert_eq!(made.header("x-request-id").len(), 32, "{target}");
-        let kept = host
-            .get(target)
-            .header("x-request-id", "my/own:1")
-            .send()
-            .await;
+        let ask = host.get(target).header("x-request-id", "my/own:1");
+        let kept = ask.send().await;
         assert_eq!(kept.header("x-request-id"), "my/own:1", "{target}");
-        let unfit = host
-            .get(target)
-            .header("x-request-id", "two words")
-            .send()
-            .await;
+        let ask = host.get(target).header("x-request-id", "two words");
+        let unfit = ask.send().await;
         assert_eq!(unfit.header("x-request-id").len(), 32, "{target}");
     }
 }
@@ -341,13 +328,7 @@ async fn health_and_metrics_report_the_state_of_the_host(on: On) {
     );
     host.get("/nothing").send().await.expect(404);
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
-    for line in [
-        "leadhost_requests_total{route=\"health-ready\",status=\"2xx\"} 1",
-        "leadhost_requests_total{route=\"none\",status=\"4xx\"} 1",
-        "leadhost_backlog{status=\"queued\"} 0",
-    ] {
-        assert!(metrics.text().contains(line), "{line}\n{}", metrics.text());
-    }
+    has!(metrics, "leadhost_requests_total{route=\"health-ready\",status=\"2xx\"} 1", "leadhost_requests_total{route=\"none\",status=\"4xx\"} 1", "leadhost_backlog{status=\"queued\"} 0"; "\n");
 }
 
 async fn a_drain_finishes_running_requests_and_accepts_no_new_ones(on: On) {
@@ -386,7 +367,7 @@ async fn a_drain_finishes_running_requests_and_accepts_no_new_ones(on: On) {
     say(&mut begun, "Host: a\r\n\r\n").await;
     let text = rest(&mut begun).await;
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
-    assert!(text.contains("\r\nconnection: close\r\n"), "{text}");
+    has!(text, "\r\nconnection: close\r\n");
     assert_eq!(drain.await.expect("no panic"), 0);
 }
 
@@ -426,7 +407,7 @@ async fn a_body_past_the_limit_is_refused_before_it_is_read(on: On) {
     say(&mut stream, &head).await;
     let text = rest(&mut stream).await;
     assert!(text.starts_with("HTTP/1.1 413 "), "{text}");
-    assert!(text.contains("\"statusCode\":413"), "{text}");
+    has!(text, "\"statusCode\":413");
 }
 
 async fn a_body_that_does_not_arrive_is_given_up(on: On) {

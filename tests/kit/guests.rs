@@ -288,6 +288,11 @@ fn repository() -> PathBuf {
     tests.parent().expect("the tests are in it").to_path_buf()
 }
 
+/// Another version of the misbehaving converter, which does the same.
+pub fn version(version: &str) -> Vec<u8> {
+    Variant::version(version).component()
+}
+
 /// Another version of the misbehaving converter. An unset field is as in the version
 /// that it is made from.
 pub struct Variant<'a> {
@@ -321,6 +326,16 @@ impl Default for Variant<'_> {
     }
 }
 
+/// Makes a method of each field, which sets it.
+macro_rules! setters {
+    ($($field:ident),+) => {$(
+        #[must_use]
+        pub fn $field(self, $field: &'a str) -> Self {
+            Self { $field, ..self }
+        }
+    )+};
+}
+
 impl<'a> Variant<'a> {
     pub fn version(version: &'a str) -> Self {
         Self {
@@ -329,21 +344,7 @@ impl<'a> Variant<'a> {
         }
     }
 
-    /// A version in which the word does no harm.
-    pub fn mended(version: &'a str, mended: &'a str) -> Self {
-        Self {
-            mended,
-            ..Self::version(version)
-        }
-    }
-
-    /// A version that fetches from this address.
-    pub fn fetching(version: &'a str, fetch: &'a str) -> Self {
-        Self {
-            fetch,
-            ..Self::version(version)
-        }
-    }
+    setters!(check, fetch, mended, prefix, describe, always);
 
     /// Returns the component, made by changing bytes of the compiled one.
     pub fn component(&self) -> Vec<u8> {
@@ -395,7 +396,16 @@ impl Default for AdapterVariant<'_> {
     }
 }
 
-impl AdapterVariant<'_> {
+impl<'a> AdapterVariant<'a> {
+    pub fn version(version: &'a str) -> Self {
+        Self {
+            version,
+            ..Self::default()
+        }
+    }
+
+    setters!(name, check, host, secret, mended, always, sends);
+
     /// Returns the component, made by changing bytes of the compiled one.
     pub fn component(&self) -> Vec<u8> {
         let fields = [

@@ -34,7 +34,7 @@ use crate::on::On;
 
 /// Far more than anything here takes, even on a machine that is busy with ten other
 /// things: a test never fails because it waits too briefly.
-const LONG: Duration = Duration::from_secs(300);
+pub const LONG: Duration = Duration::from_secs(300);
 
 /// The interval for polling a condition: at first, and at most. Many tests wait at once, and what each
 /// looks at costs them processor time.
@@ -53,6 +53,11 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(LOOK_AT_MOST);
     }
+}
+
+/// Polls a condition until it holds.
+pub async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    until(what, async || holds().await.then_some(())).await;
 }
 
 pub struct Declared {

@@ -20,17 +20,25 @@ impl Json for Value {
     }
 }
 
-/// Asserts that a value has these fields, each at its dotted path.
+/// Asserts that a value has these fields, each at its dotted path. After a semicolon: the row of
+/// a table.
 #[macro_export]
 macro_rules! fields {
     ($value:expr, $fields:tt) => {
-        $crate::json::assert_fields(&::serde_json::json!($value), &::serde_json::json!($fields))
+        $crate::fields!($value, $fields; "")
+    };
+    ($value:expr, $fields:tt; $($row:tt)+) => {
+        $crate::json::assert_fields(
+            &::serde_json::json!($value),
+            &::serde_json::json!($fields),
+            &format!($($row)+),
+        )
     };
 }
 
 /// What [`fields!`](crate::fields) asserts.
 #[track_caller]
-pub fn assert_fields(value: &Value, fields: &Value) {
+pub fn assert_fields(value: &Value, fields: &Value, row: &str) {
     let at = |path: &str| {
         path.split('.')
             .fold(value, |part, step| match step.parse::<usize>() {
@@ -43,5 +51,5 @@ pub fn assert_fields(value: &Value, fields: &Value) {
         .filter(|(path, expect)| at(path) != *expect)
         .map(|(path, expect)| format!("{path} is {} and not {expect}", at(path)))
         .collect();
-    assert!(differ.is_empty(), "{differ:#?} in {value:#}");
+    assert!(differ.is_empty(), "{row} {differ:#?} in {value:#}");
 }

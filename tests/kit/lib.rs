@@ -34,7 +34,7 @@ pub mod text;
 
 pub use client::{Answer, Ask};
 pub use host::{Host, Options};
-pub use host_actions::{Declared, until};
+pub use host_actions::{Declared, LONG, eventually, until};
 pub use hosts::Hosts;
 pub use json::Json;
 pub use left_out::left_out;

@@ -17,9 +17,58 @@ use crate::compiled::share_compiled_code;
 use crate::on::On;
 use crate::program::binary;
 
+/// The arguments of a command: a line, in which single quotes hold a word together, or a list.
+pub trait Words {
+    fn words(self) -> Vec<String>;
+}
+
+impl Words for &str {
+    fn words(self) -> Vec<String> {
+        let mut words = Vec::new();
+        for (index, part) in self.split('\'').enumerate() {
+            if index % 2 == 1 {
+                words.push(part.to_owned());
+            } else {
+                words.extend(part.split_whitespace().map(str::to_owned));
+            }
+        }
+        words
+    }
+}
+
+impl Words for &String {
+    fn words(self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl Words for Vec<String> {
+    fn words(self) -> Vec<String> {
+        self
+    }
+}
+
+impl Words for &[&str] {
+    fn words(self) -> Vec<String> {
+        self.iter().map(|&word| word.to_owned()).collect()
+    }
+}
+
+impl<const N: usize> Words for &[&str; N] {
+    fn words(self) -> Vec<String> {
+        self[..].words()
+    }
+}
+
+impl Words for &Vec<&str> {
+    fn words(self) -> Vec<String> {
+        self[..].words()
+    }
+}
+
 /// Runs a command to its end, without the variables of the tester's environment that it would
 /// read.
-pub fn leadhost(folder: &Path, arguments: &[&str]) -> Output {
+pub fn leadhost(folder: &Path, arguments: impl Words) -> Output {
     command(folder, arguments)
         .output()
         .expect("the program runs")
@@ -39,6 +88,20 @@ pub fn serve(folder: &Path, flags: &[&str]) -> Output {
     leadhost(folder, &[&SERVE, flags].concat())
 }
 
+/// Runs a command that must end with this code. Returns its standard error.
+#[track_caller]
+pub fn refused(folder: &Path, code: i32, arguments: impl Words) -> String {
+    let arguments = arguments.words();
+    let output = leadhost(folder, arguments.clone());
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}: {complaint}"
+    );
+    complaint
+}
+
 /// Closes the folder to other accounts, as the service demands.
 fn keep_private(folder: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -49,12 +112,12 @@ fn keep_private(folder: &Path) {
 }
 
 /// Prepares a command without the variables of the tester's environment that it would read.
-pub fn command(folder: &Path, arguments: &[&str]) -> Command {
-    prepared(Command::new(binary()), folder, arguments)
+pub fn command(folder: &Path, arguments: impl Words) -> Command {
+    prepared(Command::new(binary()), folder, arguments.words())
 }
 
 /// The same for a program that the caller names, possibly wrapped by another one.
-fn prepared(mut command: Command, folder: &Path, arguments: &[&str]) -> Command {
+fn prepared(mut command: Command, folder: &Path, arguments: Vec<String>) -> Command {
     for name in [
         "LEADHOST_ADMIN",
         "LEADHOST_CA",
@@ -67,7 +130,7 @@ fn prepared(mut command: Command, folder: &Path, arguments: &[&str]) -> Command 
     ] {
         command.env_remove(name);
     }
-    if arguments.first() == Some(&"serve") {
+    if arguments.first().is_some_and(|first| first == "serve") {
         keep_private(folder);
     }
     command
@@ -113,7 +176,7 @@ impl Service {
     pub fn start_as(program: Command, on: &On, folder: &Path, arguments: &[&str]) -> Self {
         let arguments = [&SERVE, &PATIENCE[..], arguments].concat();
         share_compiled_code(folder);
-        let mut child = prepared(program, folder, &arguments)
+        let mut child = prepared(program, folder, arguments[..].words())
             .env("LEADHOST_STORE_URL", on.url())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -220,19 +283,25 @@ impl Service {
 
     /// Runs a command against it that must succeed. Returns its standard output.
     #[track_caller]
-    pub fn run(&self, arguments: &[&str]) -> String {
-        let output = leadhost(&self.folder, arguments);
+    pub fn run(&self, arguments: impl Words) -> String {
+        let arguments = arguments.words();
+        let output = leadhost(&self.folder, arguments.clone());
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {complaint}");
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
+    /// Runs a command that prints JSON with `--json`. Returns that.
+    #[track_caller]
+    pub fn json(&self, line: &str) -> Value {
+        let printed = self.run(&format!("{line} --json"));
+        serde_json::from_str(&printed).expect("JSON")
+    }
+
     /// Runs a command against it that must fail. Returns its standard error.
     #[track_caller]
-    pub fn fail(&self, arguments: &[&str]) -> String {
-        let output = leadhost(&self.folder, arguments);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        String::from_utf8(output.stderr).expect("UTF-8")
+    pub fn fail(&self, arguments: impl Words) -> String {
+        refused(&self.folder, 1, arguments)
     }
 
     /// Stops it as an operator would, and waits. Returns whether it exited successfully.

@@ -1,6 +1,7 @@
 //! Assertions about parts of a text, such as a page or a refusal.
 
 use crate::client::Answer;
+use crate::json::Json;
 
 /// A text, or what has one.
 pub trait Text {
@@ -28,6 +29,12 @@ impl Text for std::borrow::Cow<'_, str> {
 impl Text for Answer {
     fn as_text(&self) -> &str {
         self.text()
+    }
+}
+
+impl Text for serde_json::Value {
+    fn as_text(&self) -> &str {
+        Json::text(self)
     }
 }
 

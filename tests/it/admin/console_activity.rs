@@ -37,12 +37,8 @@ async fn activity_is_drawn_and_shown_in_numbers(on: On) {
     let browser = Browser::signed_in(&operator).await;
     for period in ["hour", "day", "week"] {
         let page = browser.page(&format!("?period={period}")).await;
-        has!(
-            page,
-            "role=\"img\"",
-            "<rect class=\"bar s0\"",
-            "Numbers of Leads"
-        );
+        has!(page, "role=\"img\"", "<rect class=\"bar s0\"");
+        has!(page, "Numbers of Leads");
         lacks!(page, "style=");
     }
     assert_eq!(browser.get("?period=year").await.status, 400);
@@ -53,12 +49,8 @@ async fn a_wrong_zone_keeps_the_form_and_is_named_as_the_form_names_it(on: On) {
     let browser = Browser::signed_in(&operator).await;
     let answer = browser.get("/analytics?tz=Nowhere&interval=week").await;
     let page = answer.expect(400).text().to_owned();
-    has!(
-        page,
-        "Time zone: `Nowhere` is unknown.",
-        "value=\"Nowhere\"",
-        "<option selected>week</option>"
-    );
+    has!(page, "Time zone: `Nowhere` is unknown.");
+    has!(page, "value=\"Nowhere\"", "<option selected>week</option>");
 }
 
 async fn measures_are_drawn_as_the_address_says(on: On) {
@@ -69,8 +61,7 @@ async fn measures_are_drawn_as_the_address_says(on: On) {
     file["instances"] = json!([{"name": "bot", "adapter": "sandbox", "number": "+5511900000000"}]);
     operator.apply(&file).await.expect(200);
     let browser = Browser::with_role(&operator, "viewer").await;
-    let page = browser.page("/analytics").await;
-    has!(page, "Nothing is counted yet.");
+    has!(browser.page("/analytics").await, "Nothing is counted yet.");
 
     let said = json!({"to": "+5511988887777", "text": "Oi"});
     let played = operator.post("/outbox/reply", &said).await;

@@ -1,6 +1,6 @@
 //! Pages of the console that follow the service: server-sent events.
 
-use leadhost_tests::{On, has};
+use leadhost_tests::{On, eventually, has};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::console::{Browser, ask, revoke};
@@ -13,7 +13,6 @@ leadhost_tests::on_every_store! {
     more_live_pages_than_may_follow_are_refused_until_one_closes,
 }
 
-/// The stream of a page that follows.
 struct LiveStream {
     stream: tokio::net::TcpStream,
     text: String,
@@ -23,9 +22,8 @@ impl LiveStream {
     /// Asks for a stream, and reads the answer up to its first event or its end.
     async fn open(browser: &Browser<'_>) -> Self {
         let address = browser.operator.host.admin_address();
-        let mut stream = tokio::net::TcpStream::connect(address)
-            .await
-            .expect("it connects");
+        let stream = tokio::net::TcpStream::connect(address).await;
+        let mut stream = stream.expect("it connects");
         let request = format!(
             "GET /console/live HTTP/1.1\r\nhost: {address}\r\ncookie: {}\r\nconnection: close\r\n\r\n",
             browser.cookie
@@ -113,9 +111,9 @@ async fn more_live_pages_than_may_follow_are_refused_until_one_closes(on: On) {
     // Pages are answered all the same.
     browser.page("/deliveries").await;
     streams.pop();
-    leadhost_tests::until("a place is free", async || {
+    eventually("a place is free", async || {
         let live = LiveStream::open(&browser).await;
-        live.is_open().then_some(())
+        live.is_open()
     })
     .await;
 }

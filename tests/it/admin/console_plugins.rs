@@ -3,7 +3,7 @@
 use leadhost_golden::append_custom;
 use leadhost_tests::components::component;
 use leadhost_tests::guests::{Variant, rust_component};
-use leadhost_tests::{Answer, Json, On, has, lacks, until};
+use leadhost_tests::{Answer, Json, On, eventually, has, lacks};
 use serde_json::json;
 
 use super::console::{Browser, origin};
@@ -36,16 +36,12 @@ async fn the_calls_and_golden_cases_of_a_plugin_are_shown(on: On) {
         let page = browser
             .page(&format!("/plugins/mapping?period={period}"))
             .await;
-        has!(
-            page,
-            "Numbers of Calls by outcome",
-            "Numbers of Processor time of a call",
-            "Numbers of Most memory of a call",
-            "ms within a request",
-            "of 128 MiB",
-            "never more than the 16 MiB allowed",
-            "alone, in memory, since it started"
-        );
+        has!(page, "Numbers of Calls by outcome");
+        has!(page, "Numbers of Processor time of a call");
+        has!(page, "Numbers of Most memory of a call");
+        has!(page, "ms within a request", "of 128 MiB");
+        has!(page, "never more than the 16 MiB allowed");
+        has!(page, "alone, in memory, since it started");
     }
     assert_eq!(
         browser.get("/plugins/mapping?period=year").await.status,
@@ -78,13 +74,8 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     operator.lead(&report, TOKEN, "1").await.expect(200);
     // The same converter without its golden cases is another version.
     let wasm = rust_component("converter-mapping");
-    let stored = operator
-        .ask("POST", "/plugins")
-        .body(wasm)
-        .send()
-        .await
-        .expect(201)
-        .json();
+    let ask = operator.ask("POST", "/plugins").body(wasm);
+    let stored = ask.send().await.expect(201).json();
     let digest = stored["digest"].text();
     let browser = Browser::signed_in(&operator).await;
     let fields = [("digest", digest)];
@@ -96,23 +87,17 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
         "Apart from this comparison, an activation would raise:",
         "accepted by the word fewer-cases"
     );
-    let asked = browser
-        .submit("/plugins/mapping/activate", &fields)
-        .await
-        .expect(200);
+    let asked = browser.submit("/plugins/mapping/activate", &fields).await;
+    let asked = asked.expect(200);
     has!(asked, "value=\"fewer-cases\"");
     let said = "The version is not activated yet. Read this, and accept it if it is intended:";
     has!(asked, said);
     // The list of what was done with it has the words of the audit.
     let done = asked.text().find("Recent actions");
-    let question = &asked.text()[..done.expect("the list")];
-    lacks!(question, "--accept");
+    lacks!(&asked.text()[..done.expect("the list")], "--accept");
     let (_, done) = asked.text().split_once("Recent actions").expect("a list");
-    has!(
-        done,
-        " UTC</time> ",
-        " tried to activate the plugin mapping"
-    );
+    has!(done, " UTC</time> ");
+    has!(done, " tried to activate the plugin mapping");
     lacks!(done, "&#34;", "&quot;");
 
     let accepted: Vec<&str> = ["fewer-cases", "same-version"]
@@ -136,21 +121,18 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
         "<button data-busy>Activate</button>"
     );
     lacks!(page, "Roll back to");
-    let today = browser.page("").await;
-    has!(today, "was rolled back; see what it did");
+    has!(browser.page("").await, "was rolled back; see what it did");
     // Another version has converted its delivery since: nothing is left of it.
     let of_version = format!("/deliveries?version={digest}&limit=1");
     let list = operator.get(&of_version).await;
     let id = list["deliveries"][0]["id"].text();
     let replay = format!("/deliveries/{id}/replay");
     browser.follow(&replay, &[("apply", "1")]).await;
-    let today = browser.page("").await;
-    lacks!(today, "was rolled back; see what it did");
+    lacks!(browser.page("").await, "was rolled back; see what it did");
 
     // A second rollback would activate the other version again, so the page asks for confirmation.
     let asked = browser.submit("/plugins/mapping/rollback", &[]).await;
-    let asked = asked.expect(200);
-    has!(asked, "value=\"rolled-back\"");
+    has!(asked.expect(200), "value=\"rolled-back\"");
     let accepted = [("accept", "rolled-back")];
     let page = browser.follow("/plugins/mapping/rollback", &accepted).await;
     has!(page, "is rolled back to", "Roll back to this version");
@@ -160,9 +142,8 @@ async fn an_operator_is_not_offered_a_concern_that_an_admin_has_to_accept(on: On
     let (operator, _) = Operator::with_workspace(on).await;
     let second = with_role(&operator, "operator").await;
     let ask = operator.host.admin("POST", "/admin/v1/plugins");
-    let stored = ask
-        .bearer(&second)
-        .body(rust_component("converter-mapping"));
+    let stored = ask.bearer(&second);
+    let stored = stored.body(rust_component("converter-mapping"));
     let stored = stored.send().await.expect(201).json();
     let digest = stored["digest"].text();
     let browser = Browser::signed_in_with(&operator, second.reveal()).await;
@@ -196,11 +177,10 @@ async fn an_operator_is_not_offered_a_concern_that_an_admin_has_to_accept(on: On
 
 async fn a_version_that_keeps_failing_is_named_first_with_its_remedy(on: On) {
     let operator = Operator::working(on).await;
-    let mended = |version| Variant::mended(version, "trap");
+    let mended = |version| Variant::version(version).mended("trap");
     operator.host.converter(mended("1.0.0").component()).await;
-    let stored = operator
-        .ask("POST", "/plugins")
-        .body(mended("1.1.0").component());
+    let stored = operator.ask("POST", "/plugins");
+    let stored = stored.body(mended("1.1.0").component());
     let stored = stored.send().await.expect(201).json();
     let candidate = stored["digest"].text();
     let browser = Browser::signed_in(&operator).await;
@@ -223,8 +203,7 @@ async fn a_version_that_keeps_failing_is_named_first_with_its_remedy(on: On) {
         let ask = operator.host.post(&format!("/ingest-lead/{id}"));
         ask.send().await.expect(200);
     }
-    let page = browser.page("/plugins").await;
-    has!(page, "1 connection fails");
+    has!(browser.page("/plugins").await, "1 connection fails");
     let page = browser.page("/plugins/misbehave").await;
     let at = |part: &str| page.find(part).unwrap_or_else(|| panic!("{part}: {page}"));
     assert!(
@@ -243,9 +222,9 @@ async fn a_version_that_a_canary_ended_is_named_also_after_the_next_rollout(on: 
     let candidate = rolling.keep(phones("1.1.0")).await;
     let other = rolling.keep(phones("1.2.0")).await;
     rolling.begin(&candidate, canary(&[100], LONG)).await;
-    until("the candidate converts", async || {
+    eventually("the candidate converts", async || {
         let converted_by = rolling.send("odd", 1).await;
-        (converted_by == [candidate.clone()]).then_some(())
+        converted_by == [candidate.clone()]
     })
     .await;
     rolling.change("abort").await.expect(200);
@@ -271,9 +250,8 @@ async fn wrong_values_are_shown_as_harm_before_and_after_an_activation(on: On) {
     let operator = Operator { host, key };
     let browser = Browser::signed_in(&operator).await;
     let fields = [("digest", candidate.0.as_str())];
-    let page = browser
-        .answer("/plugins/misbehave/verify", &fields, 200)
-        .await;
+    let page = browser.answer("/plugins/misbehave/verify", &fields, 200);
+    let page = page.await;
     let harm = "<p class=\"notice bad\">7 of 9 leads gain a phone that others gain too";
     has!(
         page,
@@ -286,9 +264,8 @@ async fn wrong_values_are_shown_as_harm_before_and_after_an_activation(on: On) {
     for number in 11..=14 {
         person(&operator.host, &address, number).await;
     }
-    let page = browser
-        .answer("/plugins/misbehave/impact", &fields, 200)
-        .await;
+    let page = browser.answer("/plugins/misbehave/impact", &fields, 200);
+    let page = page.await;
     has!(page, "phone gained: 4");
     lacks!(page, "no lead is worse with it");
 }
@@ -299,11 +276,8 @@ async fn a_plugin_that_was_never_active_is_neither_fine_nor_compared(on: On) {
     let wasm = rust_component("converter-mapping");
     upload(&browser, &browser.token, &wasm).await.expect(303);
     let page = browser.page("/plugins/mapping").await;
-    has!(
-        page,
-        "No version of it is active: activate it.",
-        "<button data-busy>Activate</button>"
-    );
+    has!(page, "No version of it is active: activate it.");
+    has!(page, "<button data-busy>Activate</button>");
     lacks!(page, "Compare with the active version", "Start a canary");
     let page = browser.page("/plugins").await;
     has!(page, "not active yet");
@@ -329,12 +303,8 @@ async fn the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate(on
     ];
     let refused = browser.submit("/plugins/mapping/rollout", &wrong).await;
     let refused = refused.expect(400);
-    has!(
-        refused,
-        "write percentages as",
-        "value=\"1;10\"",
-        "value=\"7\""
-    );
+    has!(refused, "write percentages as", "value=\"1;10\"");
+    has!(refused, "value=\"7\"");
     let fields = [("digest", digest), ("mode", "shadow")];
     let page = browser.follow("/plugins/mapping/rollout", &fields).await;
     has!(page, "data-live");
@@ -347,19 +317,14 @@ async fn the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate(on
         .await;
     lacks!(page, "data-live");
     let abort = [("change", "abort")];
-    let page = browser
-        .follow("/plugins/mapping/rollout/change", &abort)
-        .await;
+    let page = browser.follow("/plugins/mapping/rollout/change", &abort);
+    let page = page.await;
     lacks!(page, "data-live");
-    has!(
-        page,
-        "Start a canary",
-        "The rollout of mapping is rolled back: ",
-        "Last rollout (ended): shadow"
-    );
+    has!(page, "Start a canary");
+    has!(page, "The rollout of mapping is rolled back: ");
+    has!(page, "Last rollout (ended): shadow");
 }
 
-/// The part of the page with the rollout.
 fn rollout_of(page: &str) -> &str {
     let (_, rest) = page
         .split_once("aria-label=\"Rollout\"")
@@ -415,8 +380,7 @@ async fn the_way_back_comes_first_and_a_step_says_what_it_waits_for(on: On) {
     let order = [">Roll back<", "<dt>Stage</dt>", "probation", " min left"];
     assert!(order.map(at).is_sorted(), "{part}");
     lacks!(part, "Promote now");
-    let page = browser.follow(change, &[("change", "abort")]).await;
-    has!(page, text);
+    has!(browser.follow(change, &[("change", "abort")]).await, text);
     let plugins = operator.get("/plugins").await;
     assert_ne!(plugins["plugins"][0]["digest"], json!(candidate.0));
 }
@@ -444,9 +408,9 @@ async fn ended(operator: &Operator, answer: Answer) -> String {
     let to = answer.header("location").to_owned();
     let path = to.strip_prefix("/console").expect("a page of the console");
     assert!(path.starts_with("/repairs/"), "{path}");
-    until("the repair has ended", async || {
+    eventually("the repair has ended", async || {
         let shown = operator.get(path).await;
-        (!shown["endedAt"].is_null()).then_some(())
+        !shown["endedAt"].is_null()
     })
     .await;
     path.to_owned()
@@ -456,26 +420,16 @@ async fn a_version_is_repaired_from_its_impact_and_the_repair_is_undone(on: On) 
     let (operator, former) = repairable(on).await;
     let browser = Browser::signed_in(&operator).await;
     let fields = [("digest", former.as_str()), ("since", "24h")];
-    let page = browser
-        .answer("/plugins/mapping/impact", &fields, 200)
-        .await;
-    has!(
-        page,
-        "<h2>Impact of",
-        "name=\"since\" value=\"24h\"",
-        "Count what it would change",
-        "<option>phone</option>"
-    );
+    let page = browser.answer("/plugins/mapping/impact", &fields, 200);
+    let page = page.await;
+    has!(page, "<h2>Impact of", "name=\"since\" value=\"24h\"");
+    has!(page, "Count what it would change", "<option>phone</option>");
 
     let of = [("converted-by", former.as_str()), ("plugin", "mapping")];
     let counted = ended(&operator, browser.submit("/repairs", &of).await).await;
     let page = browser.page(&counted).await;
-    has!(
-        page,
-        "What it would change",
-        "Write these changes",
-        "name 1"
-    );
+    has!(page, "What it would change", "Write these changes");
+    has!(page, "name 1");
     lacks!(page, "<h2>Receipt</h2>");
 
     let order: Vec<_> = of.into_iter().chain([("apply", "1")]).collect();
@@ -503,12 +457,8 @@ async fn a_version_is_repaired_from_its_impact_and_the_repair_is_undone(on: On) 
     let confirmed = browser.submit(&undo, &[("confirmed", "1")]).await;
     ended(&operator, confirmed).await;
     let page = browser.page(&repaired).await;
-    has!(
-        page,
-        "<span class=\"tag undone\">",
-        "<dt>Undone</dt>",
-        "undone.</p>"
-    );
+    has!(page, "<span class=\"tag undone\">", "<dt>Undone</dt>");
+    has!(page, "undone.</p>");
     lacks!(page, ">Undo</button>");
     let audit = operator.get("/audit?act=undo-repair").await;
     assert_eq!(audit["rows"].list().len(), 2, "{audit:#}");
@@ -554,7 +504,6 @@ async fn a_repair_that_cannot_be_is_refused_with_the_reason(on: On) {
     assert_eq!(operator.get(&path).await["state"], "done");
 }
 
-/// Sends a form with a file, as a browser does.
 async fn upload(browser: &Browser<'_>, token: &str, file: &[u8]) -> Answer {
     let part = |disposition: &str, content: &[u8]| {
         let head = format!("--xyz\r\nContent-Disposition: form-data; {disposition}\r\n\r\n");
@@ -586,8 +535,7 @@ async fn a_component_is_uploaded_and_serves_nothing(on: On) {
     let after = operator.get("/plugins").await;
     let plugin = |list: &serde_json::Value| list["plugins"][0].clone();
     assert_eq!(plugin(&after)["digest"], plugin(&before)["digest"]);
-    let versions = plugin(&after)["versions"].as_array().map(Vec::len);
-    assert_eq!(versions, Some(2));
+    assert_eq!(plugin(&after)["versions"].as_array().map(Vec::len), Some(2));
 }
 
 async fn an_upload_is_refused_without_its_token_its_role_or_a_file_that_fits(on: On) {
@@ -598,8 +546,7 @@ async fn an_upload_is_refused_without_its_token_its_role_or_a_file_that_fits(on:
     upload(&browser, &browser.token, b"no component")
         .await
         .expect(303);
-    let page = browser.page("/plugins").await;
-    has!(page, "notice bad");
+    has!(browser.page("/plugins").await, "notice bad");
     upload(&browser, &browser.token, b"").await.expect(303);
     let page = browser.page("/plugins").await;
     has!(page, "Choose the file of a component.");
@@ -609,8 +556,7 @@ async fn an_upload_is_refused_without_its_token_its_role_or_a_file_that_fits(on:
     upload(&viewer, &viewer.token, &wasm[..1_000])
         .await
         .expect(303);
-    let page = viewer.page("/plugins").await;
-    has!(page, "needs the role operator");
+    has!(viewer.page("/plugins").await, "needs the role operator");
     let list = operator.get("/plugins").await;
     assert_eq!(
         list["plugins"][0]["versions"].as_array().map(Vec::len),

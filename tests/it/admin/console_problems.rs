@@ -3,7 +3,7 @@
 use leadhost_domain::connection::EndedChange;
 use leadhost_domain::plugin::Digest;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, Json, On, fields, has, lacks, until};
+use leadhost_tests::{Host, Json, On, eventually, fields, has, lacks, until};
 use serde_json::{Value, json};
 
 use super::audit::{begin, roll_back};
@@ -48,10 +48,8 @@ async fn a_connection_that_refuses_most_deliveries_is_a_problem(on: On) {
     let text = "acme/form refused 12 of the 12 deliveries of the last hour";
     let page = comes_to_show(&operator, &browser, text).await;
     let list = "/console/deliveries?status=rejected&#38;connection=acme/form";
-    assert!(
-        page.contains(list) || page.contains(&list.replace("&#38;", "&amp;")),
-        "{page}"
-    );
+    let is_so = page.contains(list) || page.contains(&list.replace("&#38;", "&amp;"));
+    assert!(is_so, "{page}");
     has!(page, "Numbers of Refused deliveries");
     let reasons = page.matches("12 with one reason: ").count();
     assert_eq!(reasons, 1, "the last deliveries are one row: {page}");
@@ -75,7 +73,7 @@ async fn a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliverie
         }
     };
     send(225).await;
-    let without = Variant::mended("1.1.0", "name");
+    let without = Variant::version("1.1.0").mended("name");
     let blamed = host.converter(without.component()).await;
     send(60).await;
     let id = declared.id("portal");
@@ -105,34 +103,27 @@ async fn a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliverie
         Browser::signed_in(&operator).await,
         " lack data since about ",
     );
-    assert!(browser.page("").await.contains(says));
+    has!(browser.page("").await, says);
     let key = &operator.key;
     assert_eq!(roll_back(&operator, key, "misbehave").await, 200);
-    let page = browser.page("").await;
-    assert!(
-        page.contains(says),
-        "its deliveries are not repaired: {page}"
-    );
+    has!(browser.page("").await, says; "its deliveries are not repaired");
     assert_eq!(left(Some(&blamed)).await, 60);
 
     let order = json!({"convertedBy": blamed, "apply": true});
     let begun = operator.post("/repairs", &order).await.json();
     let path = format!("/repairs/{}", begun["id"].text());
-    until("the repair has ended", async || {
+    eventually("the repair has ended", async || {
         let shown = operator.get(&path).await;
-        (!shown["endedAt"].is_null()).then_some(())
+        !shown["endedAt"].is_null()
     })
     .await;
-    let page = browser.page("").await;
-    lacks!(page, says);
+    lacks!(browser.page("").await, says);
     let leads = operator.get("/connections").await;
     let stands = &leads["connections"][0]["sourceChange"]["cause"];
     assert_eq!(*stands, "version", "the window is as it was: {leads:#}");
     assert_eq!(left(Some(&blamed)).await, 0);
-    assert!(
-        left(None).await > 0,
-        "those of the version before lack a listing"
-    );
+    let is_so = left(None).await > 0;
+    assert!(is_so, "those of the version before lack a listing");
 }
 
 /// A workspace whose instance is a sandbox, with a message to a contact.
@@ -193,10 +184,8 @@ async fn the_unknown_messages_of_a_list_are_resolved_together_after_a_question(o
     let (operator, report) = sending(on).await;
     let messages = unanswered(&operator, &report, 4).await;
     let browser = Browser::signed_in(&operator).await;
-    let page = browser.page("/messages").await;
-    lacks!(page, "Give all up");
-    let page = browser.page("/messages?state=unknown").await;
-    has!(page, "Give all up");
+    lacks!(browser.page("/messages").await, "Give all up");
+    has!(browser.page("/messages?state=unknown").await, "Give all up");
     let form = "/messages/resolve";
     let filters = [("state", "unknown"), ("instance", "acme/bot")];
     let fields = [&filters[..], &[("verdict", "send-again")]].concat();
@@ -204,13 +193,9 @@ async fn the_unknown_messages_of_a_list_are_resolved_together_after_a_question(o
     has!(asked, "gets it twice");
     let fields = [&filters[..], &[("verdict", "give-up")]].concat();
     let asked = browser.submit(form, &fields).await.expect(200);
-    has!(
-        asked,
-        "Give up 4 messages",
-        "<strong>4</strong> of acme/bot",
-        "Each counts as failed",
-        &messages[3]
-    );
+    has!(asked, "Give up 4 messages");
+    has!(asked, "<strong>4</strong> of acme/bot");
+    has!(asked, "Each counts as failed", &messages[3]);
     assert_eq!(unknown(&operator).await, messages, "it has only asked");
 
     // The messages that the question named, and no other one.
@@ -226,10 +211,7 @@ async fn the_unknown_messages_of_a_list_are_resolved_together_after_a_question(o
     assert_eq!(row["outcome"], "done", "{row}");
     let detail: Value = serde_json::from_str(row["detail"].text()).unwrap();
     let expect = json!({
-        "verdict": "give-up",
-        "messages": messages[..3],
-        "states": {"failed": 3},
-        "refused": 0,
+        "verdict": "give-up", "messages": messages[..3], "states": {"failed": 3}, "refused": 0,
         "left": 0,
     });
     assert_eq!(detail, expect);
@@ -257,8 +239,7 @@ async fn a_viewer_resolves_no_messages(on: On) {
     let (operator, report) = sending(on).await;
     let messages = unanswered(&operator, &report, 1).await;
     let browser = Browser::with_role(&operator, "viewer").await;
-    let page = browser.page("/messages?state=unknown").await;
-    lacks!(page, "Give all up");
+    lacks!(browser.page("/messages?state=unknown").await, "Give all up");
     let fields = [("message", messages[0].as_str()), ("verdict", "give-up")];
     let page = browser.follow("/messages/resolve", &fields).await;
     has!(page, "needs the role operator");
@@ -279,10 +260,7 @@ async fn a_failed_message_has_its_reason_and_is_a_problem(on: On) {
     has!(page, &id, reason; "{reason}");
     has!(page, "<td>acme/bot</td>");
     let conversation = list["messages"][0]["conversationId"].text();
-    let page = browser
-        .page(&format!("/conversations/{conversation}"))
-        .await;
-    has!(page, reason; "{reason}");
+    has!(browser.page(&format!("/conversations/{conversation}")).await, reason; "{reason}");
     let text = "1 message of acme/bot failed within the last day";
     comes_to_show(&operator, &browser, text).await;
 }
@@ -307,8 +285,7 @@ async fn a_message_that_an_operator_gave_up_is_no_problem(on: On) {
     .await;
     assert_eq!(sum(&instance["failures"]), 0, "{instance}");
     let browser = Browser::signed_in(&operator).await;
-    let page = browser.page("").await;
-    lacks!(page, "failed within the last day");
+    lacks!(browser.page("").await, "failed within the last day");
 }
 
 async fn a_waiting_message_says_that_its_instance_is_paused(on: On) {
@@ -328,9 +305,8 @@ async fn an_escaped_body_is_read_as_its_sender_wrote_it(on: On) {
     let connection = report["connections"]["form"].text();
     let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
     let body = r#"{"id": "1", "name": "Dispon\u00edvel", "phone": "11 98765-4321"}"#;
-    let sent = sent
-        .header("x-token", TOKEN)
-        .header("content-type", "application/json");
+    let sent = sent.header("x-token", TOKEN);
+    let sent = sent.header("content-type", "application/json");
     let answer = sent.body(body).send().await.expect(200).json();
     let id = answer["deliveryId"].text();
     let browser = Browser::signed_in(&operator).await;
@@ -360,16 +336,13 @@ async fn the_audit_has_one_sentence_for_each_act(on: On) {
     let since = operator.host.now().to_the_second();
     let since = since.replace('T', " ").replace('Z', " UTC");
     operator.host.advance(60).await;
-    until("the refusals are counted", async || {
+    eventually("the refusals are counted", async || {
         let found = operator.get("/audit?actor=viewer").await;
-        (found["rows"].as_array().map(Vec::len) == Some(2)).then_some(())
+        found["rows"].as_array().map(Vec::len) == Some(2)
     })
     .await;
     begin(&operator, "elsewhere").await;
-    let pause = json!({"reason": "the token ran out"});
-    operator
-        .posted("/connections/form/pause", &pause, 200)
-        .await;
+    operator.pause("form", "the token ran out").await;
     operator
         .posted("/plugins/mapping/rollback", &json!({}), 409)
         .await;

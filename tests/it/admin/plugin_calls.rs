@@ -42,18 +42,14 @@ async fn calls_are_counted_by_version_and_outcome_with_their_costs(on: On) {
         assert!(sum(ok) >= 3, "{shown:#}");
         assert_eq!(version["calls"], sum(ok), "{shown:#}");
         // They are in the slot that has not ended.
-        assert_eq!(
-            ok.as_array().and_then(|all| all.last()),
-            Some(&json!(sum(ok)))
-        );
+        let all = json!(sum(ok));
+        assert_eq!(ok.as_array().and_then(|slots| slots.last()), Some(&all));
         for name in ["meanProcessorMicros", "mostMemoryBytes"] {
             assert!(sum(&version[name]) > 0, "{name}: {shown:#}");
         }
         let longest = version["longestProcessorMicros"].as_u64();
-        assert!(
-            longest >= Some(sum(&version["meanProcessorMicros"])),
-            "{shown:#}"
-        );
+        let is_so = longest >= Some(sum(&version["meanProcessorMicros"]));
+        assert!(is_so, "{shown:#}");
         assert!(version["largestMemoryBytes"].as_u64() > Some(1 << 16));
     }
     // Calls of an earlier hour are in the day, and not in the hour.

@@ -45,7 +45,6 @@ async fn send(operator: &Operator, report: &Value, connection: &str, body: &str)
     asked.body(body.to_owned()).send().await.status
 }
 
-/// Returns the statuses of the deliveries that are found.
 async fn found(operator: &Operator, query: &str) -> Vec<String> {
     let list = operator.get(&format!("/deliveries?{query}")).await;
     assert!(list["onlyLeadsBefore"].is_null(), "{list}");
@@ -60,8 +59,7 @@ async fn a_delivery_without_a_lead_is_found_by_phone_email_and_external_id(on: O
         json!({
             "lead_id": format!("L-{number}"), "name": "Rita Moura",
             "email": format!("Rita{number}@Example.com"),
-            "phone": format!("+55 (11) 98765-43{number:02}"),
-            "reference": "r-1",
+            "phone": format!("+55 (11) 98765-43{number:02}"), "reference": "r-1",
         })
         .to_string()
     };

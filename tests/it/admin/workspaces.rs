@@ -150,10 +150,8 @@ async fn an_agent_is_made_and_changed_and_keeps_its_channel(on: On) {
         {"name": "Rui", "kind": "human", "internal": true},
     ]);
     let changes = put(&operator, path, &list).await;
-    assert_eq!(
-        changes,
-        json!([change("bot", "changed"), change("Rui", "created")])
-    );
+    let expect = json!([change("bot", "changed"), change("Rui", "created")]);
+    assert_eq!(changes, expect);
     assert_eq!(put(&operator, path, &list).await, json!([]));
     let agents = operator.get(path).await["agents"].clone();
     let of = |name: &str| {
@@ -167,6 +165,5 @@ async fn an_agent_is_made_and_changed_and_keeps_its_channel(on: On) {
 
     let human = json!([{"name": "bot", "kind": "human"}]);
     let refused = operator.ask("PUT", path).json(&human).send().await;
-    let refused = refused.expect(422);
-    has!(refused, "agents[0].kind");
+    has!(refused.expect(422), "agents[0].kind");
 }

@@ -1,18 +1,13 @@
 //! Large answers: a client that does not read them takes no room from others.
 
-use std::time::Duration;
-
 use leadhost_domain::limits;
-use leadhost_tests::{Ask, Host, On, Options, Seeded, figures, until};
+use leadhost_tests::{Ask, Host, LONG, On, Options, Seeded, eventually, figures, has};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 leadhost_tests::on_every_store! {
     a_client_that_does_not_read_large_answers_gets_no_more_of_them,
 }
-
-/// Far more than anything here takes.
-const LONG: Duration = Duration::from_secs(120);
 
 fn page(host: &Host, seeded: &Seeded) -> Ask {
     host.get("/v1/export/deals?limit=1000")
@@ -50,26 +45,19 @@ async fn a_client_that_does_not_read_large_answers_gets_no_more_of_them(on: On) 
     let refused = page(&host, &seeded).send().await;
     assert_eq!(refused.status, 503);
     assert_eq!(refused.header("retry-after"), "1");
-    assert!(
-        refused.text().contains("Your address"),
-        "{}",
-        refused.text()
-    );
+    has!(refused, "Your address");
     // A small answer needs no room.
-    host.get("/v1/whoami")
-        .bearer(&seeded.workspace_key)
-        .send()
-        .await
-        .expect(200);
+    let ask = host.get("/v1/whoami").bearer(&seeded.workspace_key);
+    ask.send().await.expect(200);
 
     let mut rest = Vec::new();
     while rest.len() < 3 * text.len() {
         let count = timeout(LONG, idle.read_buf(&mut rest)).await;
         assert!(count.expect("an answer").expect("open") > 0);
     }
-    until("the room is given back", async || {
+    eventually("the room is given back", async || {
         let answer = page(&host, &seeded).send().await;
-        (answer.status == 200).then_some(())
+        answer.status == 200
     })
     .await;
     let figure = "a client that does not read a large answer gets no second one (503); small answers of others are served meanwhile, and large ones once it has read";

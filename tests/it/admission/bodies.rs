@@ -1,10 +1,8 @@
 //! Bodies: those of strangers are not read, and no sender takes all the room.
 
-use std::time::Duration;
-
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;
-use leadhost_tests::{Host, Hosts, On, Options, figures, until};
+use leadhost_tests::{Host, Hosts, LONG, On, Options, eventually, figures, has, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -14,12 +12,8 @@ leadhost_tests::on_every_store! {
     a_sender_that_fills_one_connection_leaves_room_for_the_others,
 }
 
-/// Far more than anything here takes.
-const LONG: Duration = Duration::from_secs(120);
-
 const LARGEST: usize = limits::DELIVERY_BYTES;
 
-/// The smallest setting that still admits two deliveries.
 fn narrow(on: On) -> Options {
     Options::on(on).with("server.bodies_mib", 8)
 }
@@ -62,7 +56,7 @@ async fn bodies_to_an_unknown_address_take_no_room(on: On) {
     }
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
     let line = "leadhost_addresses_unknown_total 70";
-    assert!(metrics.text().contains(line), "{}", metrics.text());
+    has!(metrics, line);
 }
 
 async fn a_sender_that_fills_one_connection_leaves_room_for_the_others(on: On) {
@@ -76,11 +70,7 @@ async fn a_sender_that_fills_one_connection_leaves_room_for_the_others(on: On) {
         let answer = host.post(&target).body("{}").send().await;
         (answer.status == 503).then(|| {
             assert_eq!(answer.header("retry-after"), "1");
-            assert!(
-                answer.text().contains("this connection"),
-                "{}",
-                answer.text()
-            );
+            has!(answer, "this connection");
         })
     })
     .await;
@@ -89,11 +79,11 @@ async fn a_sender_that_fills_one_connection_leaves_room_for_the_others(on: On) {
     let target = format!("/ingest-lead/{}", good.connection);
     let answer = host.post(&target).body("{}").send().await;
     assert_eq!(answer.status, 503, "the address has its share");
-    assert!(answer.text().contains("Your address"), "{}", answer.text());
+    has!(answer, "Your address");
     drop(first);
-    until("the room is given back", async || {
+    eventually("the room is given back", async || {
         let answer = host.post(&target).body("{}").send().await;
-        (answer.status == 200).then_some(())
+        answer.status == 200
     })
     .await;
 }
@@ -137,9 +127,6 @@ async fn many_large_deliveries_at_once_are_shed_within_the_memory_of_a_small_hos
         peak >> 20
     );
     figures::record("memory", Some(&On::Sqlite), None, &figure);
-    service
-        .ask("gateway", "GET", "/health/live")
-        .send()
-        .await
-        .expect(200);
+    let ask = service.ask("gateway", "GET", "/health/live");
+    ask.send().await.expect(200);
 }

@@ -3,23 +3,17 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use leadhost_tests::{Hosts, On, figures};
+use leadhost_tests::{Hosts, LONG, On, eventually, figures};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Active clients when the service stops.
 const CLIENTS: usize = 16;
 
 /// Answers before the stop, so that all of the clients are active.
 const WARM: usize = 100;
 
-/// Far more than an answer takes.
-const LONG: Duration = Duration::from_secs(120);
-
-/// Stops in one run.
 fn stops() -> usize {
     figures::size("LEADHOST_STOPS", 3, 20)
 }
@@ -39,8 +33,8 @@ async fn a_stop_under_load_cuts_no_request_off() {
                 tokio::spawn(client(to, path, format!("{stop}-{number}"), answered))
             })
             .collect();
-        leadhost_tests::until("the clients to be warm", async || {
-            (answered.load(Ordering::Relaxed) >= WARM).then_some(())
+        eventually("the clients to be warm", async || {
+            answered.load(Ordering::Relaxed) >= WARM
         })
         .await;
         let ends = tokio::task::spawn_blocking(move || service.stop());
@@ -93,10 +87,8 @@ async fn ask(stream: &mut TcpStream, request: &str) -> Option<bool> {
     let mut text = Vec::new();
     loop {
         let mut bytes = [0; 4096];
-        let count = timeout(LONG, stream.read(&mut bytes))
-            .await
-            .expect("an end")
-            .ok()?;
+        let count = timeout(LONG, stream.read(&mut bytes)).await;
+        let count = count.expect("an end").ok()?;
         if count == 0 {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Rate limits: keys that fail, and clients that send too often.
 
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_tests::{Host, On, Options};
+use leadhost_tests::{Host, Json, On, Options, has};
 
 leadhost_tests::on_every_store! {
     an_address_whose_keys_fail_is_slowed_and_known_keys_still_work,
@@ -36,15 +36,14 @@ async fn an_address_whose_keys_fail_is_slowed_and_known_keys_still_work(on: On) 
     good().send().await.expect(200);
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
     let line = "leadhost_keys_failed_total 5";
-    assert!(metrics.text().contains(line), "{}", metrics.text());
+    has!(metrics, line);
     host.advance(60).await;
     wrong().send().await.expect(401);
 }
 
 async fn a_client_behind_a_trusted_proxy_is_slowed_alone(on: On) {
-    let options = Options::on(on)
-        .with("server.failed_keys", 1)
-        .with("server.trusted_proxies", "127.0.0.0/8");
+    let options = Options::on(on).with("server.failed_keys", 1);
+    let options = options.with("server.trusted_proxies", "127.0.0.0/8");
     let host = Host::start(options).await;
     let wrong = |client: &str| {
         let key = PlainKey::generate(KeyKind::Workspace);
@@ -108,7 +107,7 @@ async fn an_admin_key_past_its_rate_gets_a_retry_after_and_others_do_not(on: On)
     ask(&other).send().await.expect(200);
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
     let line = "leadhost_shed_total{reason=\"rate of one admin key\"} 1";
-    assert!(metrics.text().contains(line), "{}", metrics.text());
+    has!(metrics, line);
     host.advance(30).await;
     ask(&key).send().await.expect(200);
 }
@@ -133,11 +132,11 @@ async fn a_new_admin_key_is_let_in_whatever_its_address_has_tried(on: On) {
     let body = serde_json::json!({"kind": "admin", "role": "viewer"});
     let post = host.admin("POST", "/admin/v1/keys").bearer(&operator);
     let made = post.json(&body).send().await.expect(201).json();
-    let text = made["key"].as_str().expect("a key");
+    let text = made["key"].text();
     let viewer = PlainKey::parse_as(KeyKind::Admin, text).expect("an admin key");
     ask(&viewer).send().await.expect(200);
     // A key that was revoked is refused as a wrong one is.
-    let id = made["id"].as_str().expect("an id");
+    let id = made["id"].text();
     let revoke = host.admin("DELETE", &format!("/admin/v1/keys/{id}"));
     revoke.bearer(&operator).send().await.expect(200);
     ask(&viewer).send().await.expect(429);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use leadhost_tests::load::post;
 use leadhost_tests::program::{binary, preloaded};
-use leadhost_tests::{Hosts, On, figures, until};
+use leadhost_tests::{Hosts, On, eventually, figures, has, lacks};
 
 /// A disk whose writes fail with EIO, as a library that the loader puts between
 /// the program and the system's library.
@@ -36,17 +36,16 @@ async fn a_host_whose_disk_fails_is_not_ready_until_a_commit_succeeds() {
     );
     let refused = lead.send().await;
     assert_eq!(refused.status, 503, "{}", refused.text());
-    assert!(!refused.text().contains("room"), "{}", refused.text());
+    lacks!(refused, "room");
     let unready = ready().await.expect(503).json();
-    let reasons = unready["reasons"].to_string();
-    assert!(reasons.contains("nothing can be written"), "{reasons}");
+    has!(unready["reasons"].to_string(), "nothing can be written");
     // Checking alone does not make it ready.
     ready().await.expect(503);
 
     std::fs::remove_file(&fails).expect("it is there");
     let mended = Instant::now();
-    until("the host finds out that it can write again", async || {
-        (ready().await.status == 200).then_some(())
+    eventually("the host finds out that it can write again", async || {
+        ready().await.status == 200
     })
     .await;
     let recovered = mended.elapsed();

@@ -1,7 +1,7 @@
 //! How the messages of a contact that writes first become conversations,
 //! messages and contacts.
 
-use leadhost_tests::On;
+use leadhost_tests::{On, fields};
 use serde_json::json;
 
 use super::{events, inbound, voice};
@@ -22,16 +22,13 @@ async fn a_contact_that_writes_first_starts_a_conversation(on: On) {
         .iter()
         .map(|row| (row["name"].as_str(), row["phone_number"].as_str()))
         .collect();
-    assert!(
-        named.contains(&(Some("Ana Prado"), Some("+5511900000001"))),
-        "{named:?}"
-    );
+    let is_so = named.contains(&(Some("Ana Prado"), Some("+5511900000001")));
+    assert!(is_so, "{named:?}");
     assert!(named.contains(&(None, None)), "{named:?}");
     let messages = host.rows(&declared, "messages").await;
     let kinds: Vec<_> = messages.iter().map(|row| row["type"].as_str()).collect();
     assert_eq!(kinds, [Some("text"), Some("unsupported")]);
-    assert_eq!(messages[0]["actor"], "contact");
-    assert_eq!(messages[1]["metadata"]["channelType"], "poll");
+    fields!(messages, {"0.actor": "contact", "1.metadata.channelType": "poll"});
     for conversation in host.rows(&declared, "conversations").await {
         // There was no question that this could answer.
         assert_eq!(conversation["status"], "open");

@@ -4,7 +4,7 @@
 use leadhost_domain::limits;
 use leadhost_store::OutboxFilter;
 use leadhost_tests::otlp::OtlpReceiver;
-use leadhost_tests::{Declared, Host, On, Options, guests, until};
+use leadhost_tests::{Declared, Host, Json, On, Options, eventually, fields, guests, has};
 use serde_json::{Value, json};
 
 use super::{VOICE, events, inbound};
@@ -56,24 +56,23 @@ async fn settled(host: &Host, declared: &Declared, count: usize) -> Vec<Value> {
         limit: 100,
         ..OutboxFilter::default()
     };
-    until("the messages are out", async || {
+    eventually("the messages are out", async || {
         let found = host.store().outbox(&filter).await.expect("a store");
         let under_way = found.iter().any(|message| {
             let status = message.metadata.status.as_str();
             matches!(status, "waiting" | "sending")
         });
-        (found.len() == count && !under_way).then_some(())
+        found.len() == count && !under_way
     })
     .await;
     host.rows(declared, "messages").await
 }
 
-/// Moves time forward and waits until all due work is done.
 async fn pass(host: &Host, seconds: i64) {
     host.pass(seconds).await;
-    until("time has passed for every conversation", async || {
+    eventually("time has passed for every conversation", async || {
         let due = host.store().conversations_due(host.now(), 1).await;
-        due.expect("a store").is_empty().then_some(())
+        due.expect("a store").is_empty()
     })
     .await;
 }
@@ -94,15 +93,13 @@ async fn a_new_lead_is_greeted_in_the_commit_that_makes_its_deal(on: On) {
     let deal = answer.json()["leads"][0]["dealId"].clone();
     // It was stored with the lead; the worker sends it.
     let conversation = conversation(&host, &declared).await;
-    assert_eq!(conversation["deal_id"], deal);
-    assert_eq!(conversation["agent_id"], declared.instance("voice"));
+    fields!(conversation, {"deal_id": deal, "agent_id": declared.instance("voice")});
     let messages = settled(&host, &declared, 1).await;
     let message = &messages[0];
-    assert_eq!(message["type"], "template");
-    assert_eq!(message["actor"], "agent");
-    assert_eq!(message["content"], "Olá Ana, podemos conversar sobre AP-7?");
-    assert_eq!(message["metadata"]["status"], "delivered");
-    assert_eq!(message["metadata"]["template"]["name"], "welcome");
+    fields!(message, {
+        "type": "template", "actor": "agent", "content": "Olá Ana, podemos conversar sobre AP-7?",
+        "metadata.status": "delivered", "metadata.template.name": "welcome",
+    });
     assert!(message["delivered_at"].is_string());
 
     events(&host, &declared, &[inbound("5511900000001", "Pode ser!")])
@@ -119,7 +116,7 @@ async fn a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send(on: On)
         .with("telemetry.traces_per_mille", 1_000);
     let (host, declared) = greeted_on(Host::working_with(options).await, "").await;
     let answer = lead(&host, &declared, &ana("1")).await.json();
-    let delivery = answer["deliveryId"].as_str().expect("a delivery");
+    let delivery = answer["deliveryId"].text();
     let request = "POST /ingest-lead/{partnerConnectionId}";
     let trace = delivery.replace('-', "");
     let spans = receiver.trace(&host, &trace, request).await;
@@ -140,7 +137,7 @@ async fn a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send(on: On)
     assert_eq!(sent.parent, accepted.id);
     // A repeat stores no greeting.
     let again = lead(&host, &declared, &ana("1")).await.json();
-    let delivery = again["deliveryId"].as_str().expect("a delivery");
+    let delivery = again["deliveryId"].text();
     let trace = delivery.replace('-', "");
     let spans = receiver.trace(&host, &trace, request).await;
     assert!(spans.iter().all(|span| span.name != "accept message"));
@@ -150,9 +147,8 @@ async fn a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send(on: On)
 }
 
 async fn a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_noted(on: On) {
-    let other = GREETED
-        .replace("\"form\"", "\"other\"")
-        .replace("\"welcome\"", "\"farewell\"");
+    let other = GREETED.replace("\"form\"", "\"other\"");
+    let other = other.replace("\"welcome\"", "\"farewell\"");
     let (host, declared) = greeted(on, &other).await;
     let notes = async |address: String, lead: &Value| {
         let answer = host.post(&address).json(lead).send().await.expect(200);
@@ -160,21 +156,14 @@ async fn a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_no
         host.delivery(&answer).await.notes.join("; ")
     };
     let form = declared.address("form");
-    let found = notes(
-        form.clone(),
-        &json!({ "id": "1", "phone": "11 90000-0001" }),
-    )
-    .await;
-    assert!(
-        found.contains("`welcome`: the lead has no firstName"),
-        "{found}"
-    );
+    let given = json!({ "id": "1", "phone": "11 90000-0001" });
+    let found = notes(form.clone(), &given).await;
+    has!(found, "`welcome`: the lead has no firstName");
     let mut nameless = ana("2");
     nameless["phone"] = json!("");
-    let found = notes(form, &nameless).await;
-    assert!(found.contains("no phone"), "{found}");
+    has!(notes(form, &nameless).await, "no phone");
     let found = notes(declared.address("other"), &ana("3")).await;
-    assert!(found.contains("Template 'farewell' not found"), "{found}");
+    has!(found, "Template 'farewell' not found");
     assert!(host.rows(&declared, "messages").await.is_empty());
 }
 
@@ -192,12 +181,9 @@ async fn a_greeting_longer_than_a_parameter_may_be_is_cut(on: On) {
     let messages = settled(&host, &declared, 1).await;
     assert_eq!(messages[0]["metadata"]["status"], "delivered");
     let parameters = &messages[0]["metadata"]["template"]["parameters"];
-    let content = messages[0]["content"].as_str().expect("a text");
-    assert_eq!(
-        content.matches('é').count() + 2,
-        limits::PARAMETER_CHARACTERS,
-        "{parameters}"
-    );
+    let content = messages[0]["content"].text();
+    let expect = limits::PARAMETER_CHARACTERS;
+    assert_eq!(content.matches('é').count() + 2, expect, "{parameters}");
 }
 
 async fn an_unanswered_conversation_is_handed_to_people(on: On) {

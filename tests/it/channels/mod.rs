@@ -24,7 +24,6 @@ language = "pt_BR"
 text = "Olá {{1}}, podemos conversar sobre {{2}}?"
 "#;
 
-/// A host with the sandbox and its instance.
 async fn voice(on: On) -> (Host, Declared) {
     let host = Host::working(on).await;
     let declared = with_voice(&host, "").await;
@@ -43,7 +42,6 @@ async fn events(host: &Host, declared: &Declared, events: &[Value]) -> Answer {
     ask.json(&json!({ "events": events })).send().await
 }
 
-/// A contact writes.
 fn inbound(from: &str, text: &str) -> Value {
     json!({ "inbound": { "from": from, "text": text } })
 }

@@ -1,7 +1,7 @@
 //! Operators' actions on instances and messages, over the admin API.
 
 use leadhost_domain::key::PlainKey;
-use leadhost_tests::{Answer, Declared, Host, On, guests, until};
+use leadhost_tests::{Answer, Declared, Host, Json, On, fields, guests, has, until};
 use serde_json::{Value, json};
 
 use super::{events, inbound, voice, with_voice};
@@ -52,12 +52,9 @@ impl ChannelOperator {
     /// A partner sends the template. Returns the message and its state.
     async fn notify(&self) -> (String, String) {
         let body = json!({
-            "name": "Ana Prado",
-            "phoneNumber": "+5511900000001",
-            "instanceId": self.declared.instance("voice"),
-            "source": "crm",
-            "messageTemplate": "welcome",
-            "replacements": ["Ana", "AP-7"],
+            "name": "Ana Prado", "phoneNumber": "+5511900000001",
+            "instanceId": self.declared.instance("voice"), "source": "crm",
+            "messageTemplate": "welcome", "replacements": ["Ana", "AP-7"],
         });
         let ask = self.host.post("/send-notification").json(&body);
         let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
@@ -66,7 +63,6 @@ impl ChannelOperator {
         (of("x-message-id"), of("x-message-status"))
     }
 
-    /// Waits until the message is in this state.
     async fn becomes(&self, message: &str, state: &str) {
         until(&format!("{message} becomes {state}"), async || {
             let found = self.outbox().await;
@@ -78,7 +74,7 @@ impl ChannelOperator {
 
     async fn outbox(&self) -> Vec<Value> {
         let found = self.get("/outbox").await;
-        found["messages"].as_array().expect("a list").clone()
+        found["messages"].list().clone()
     }
 }
 
@@ -86,7 +82,7 @@ async fn an_instance_is_shown_with_its_address_and_templates(on: On) {
     let operator = ChannelOperator::new(on).await;
     let number = operator.declared.instance("voice");
     let found = operator.get("/instances").await;
-    let instances = found["instances"].as_array().expect("a list");
+    let instances = found["instances"].list();
     let desk = &instances[0];
     assert_eq!(desk["name"], "desk");
     assert!(desk["webhook"].is_null() && desk["adapter"].is_null());
@@ -181,9 +177,9 @@ async fn a_channel_that_leaves_the_file_stays_and_is_a_warning_until_it_is_pause
         };
         assert_eq!(warning.path, path);
         let channel = format!("instance `voice` {part} this file, and its channel `sandbox` stays");
-        assert!(warning.message.contains(&channel), "{}", warning.message);
+        has!(warning.message, &channel);
         let advice = "`leadhost instance pause demo/voice`";
-        assert!(warning.message.contains(advice), "{}", warning.message);
+        has!(warning.message, advice);
     }
     let (message, _) = operator.notify().await;
     operator.host.pass(60).await;
@@ -198,11 +194,8 @@ async fn a_channel_that_leaves_the_file_stays_and_is_a_warning_until_it_is_pause
 async fn a_contact_of_the_sandbox_can_be_simulated(on: On) {
     let operator = ChannelOperator::new(on).await;
     let reply = json!({ "to": "(11) 90000-0001", "text": "Tem vaga?" });
-    let answer = operator
-        .post("/outbox/reply", &reply)
-        .await
-        .expect(200)
-        .json();
+    let answer = operator.post("/outbox/reply", &reply).await;
+    let answer = answer.expect(200).json();
     assert_eq!(answer["status"], "converted");
     let outbox = operator.outbox().await;
     assert_eq!(outbox.len(), 1);
@@ -227,7 +220,7 @@ async fn a_contact_of_the_sandbox_can_be_simulated(on: On) {
         .get("/outbox?instance=voice&state=received&limit=1")
         .await;
     assert_eq!(received["messages"][0]["content"], "Alô?");
-    let next = received["next"].as_str().expect("there is more");
+    let next = received["next"].text();
     let rest = operator.get(&format!("/outbox?before={next}")).await;
     assert_eq!(rest["messages"][0]["id"], message["id"]);
 
@@ -249,7 +242,7 @@ async fn a_contact_of_the_sandbox_can_be_simulated(on: On) {
         .post("/outbox/x/status", &json!({ "status": "read" }))
         .await
         .expect(404);
-    let path = format!("/outbox/{}/status", message["id"].as_str().expect("an id"));
+    let path = format!("/outbox/{}/status", message["id"].text());
     operator
         .post(&path, &json!({ "status": "seen" }))
         .await
@@ -276,11 +269,7 @@ secrets = { access-token = "made-up" }
     };
     let reply = json!({ "to": "+5511900000001", "text": "Oi", "instance": "real" });
     let refused = operator.post("/outbox/reply", &reply).await.expect(409);
-    assert!(
-        refused.text().contains("only with `sandbox`"),
-        "{}",
-        refused.text()
-    );
+    has!(refused, "only with `sandbox`");
 }
 
 async fn only_a_waiting_or_an_unknown_message_can_be_resolved(on: On) {
@@ -288,15 +277,10 @@ async fn only_a_waiting_or_an_unknown_message_can_be_resolved(on: On) {
     let reply = json!({ "to": "+5511900000001", "text": "Oi" });
     operator.post("/outbox/reply", &reply).await.expect(200);
     let outbox = operator.outbox().await;
-    let path = format!(
-        "/outbox/{}/resolve",
-        outbox[0]["id"].as_str().expect("an id")
-    );
-    let refused = operator
-        .post(&path, &json!({ "verdict": "give-up" }))
-        .await
-        .expect(409);
-    assert!(refused.text().contains("received"), "{}", refused.text());
+    let path = format!("/outbox/{}/resolve", outbox[0]["id"].text());
+    let refused = operator.post(&path, &json!({ "verdict": "give-up" })).await;
+    let refused = refused.expect(409);
+    has!(refused, "received");
     operator
         .post(&path, &json!({ "verdict": "perhaps" }))
         .await
@@ -350,13 +334,9 @@ async fn a_webhook_s_delivery_names_the_instance(on: On) {
         .expect(200);
     let list = operator.get("/deliveries?instance=voice").await;
     let delivery = &list["deliveries"][0];
-    assert_eq!(delivery["instanceId"], number);
-    assert_eq!(delivery["connection"], "voice");
+    fields!(delivery, {"instanceId": number, "connection": "voice"});
     let shown = operator
-        .get(&format!(
-            "/deliveries/{}",
-            delivery["id"].as_str().expect("an id")
-        ))
+        .get(&format!("/deliveries/{}", delivery["id"].text()))
         .await;
     assert_eq!(shown["instanceId"], number);
 }
@@ -370,10 +350,8 @@ async fn a_message_names_the_version_that_sent_or_read_it(on: On) {
     let active = operator.host.app.pipeline.core.plugins.active("sandbox");
     let active = active.expect("the sandbox is active");
     let expected = json!({
-        "plugin": "sandbox",
-        "version": active.description.version,
-        "digest": active.digest.to_string(),
-        "contract": "leadhost:adapter@1.0.0",
+        "plugin": "sandbox", "version": active.description.version,
+        "digest": active.digest.to_string(), "contract": "leadhost:adapter@1.0.0",
         "configVersion": 1,
     });
     let outbox = operator.outbox().await;
@@ -389,9 +367,7 @@ async fn a_message_names_the_version_that_sent_or_read_it(on: On) {
     operator.host.advance(1).await;
     let (waiting, state) = operator.notify().await;
     assert_eq!(state, "waiting");
-    let outbox = operator.outbox().await;
-    assert_eq!(outbox[0]["id"], waiting);
-    assert!(outbox[0]["ran"].is_null(), "{outbox:?}");
+    fields!(operator.outbox().await, {"0.id": waiting, "0.ran": null});
     let rows = operator.host.rows(&operator.declared, "messages").await;
     assert!(rows.iter().all(|row| row["ran"].is_null()), "{rows:?}");
 }

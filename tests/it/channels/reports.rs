@@ -1,7 +1,7 @@
 //! `GET /v1/reports/message_errors`: failures that the channel reports, once
 //! each, in windows and pages.
 
-use leadhost_tests::{Declared, Host, On};
+use leadhost_tests::{Declared, Host, Json, On, has};
 use serde_json::{Value, json};
 
 use super::{events, report, voice};
@@ -15,7 +15,6 @@ leadhost_tests::on_every_store! {
     a_cursor_keeps_its_window_and_its_filters,
 }
 
-/// The channel reports that a message failed.
 fn failed(id: &str, code: &str) -> Value {
     json!({ "status": { "id": id, "status": "failed", "code": code, "text": "Not there" } })
 }
@@ -24,8 +23,8 @@ const SINCE: &str = "updated_since=2030-01-15";
 
 async fn rows(host: &Host, declared: &Declared, query: &str) -> Vec<Value> {
     let page = report(host, declared, query).await.expect(200).json();
-    assert_eq!(page["count"], page["data"].as_array().expect("rows").len());
-    page["data"].as_array().expect("rows").clone()
+    assert_eq!(page["count"], page["data"].list().len());
+    page["data"].list().clone()
 }
 
 async fn a_failure_is_one_row_and_its_repeat_adds_none(on: On) {
@@ -44,13 +43,7 @@ async fn a_failure_is_one_row_and_its_repeat_adds_none(on: On) {
     assert_eq!(row["error_description"], "Not there");
     assert_eq!(row["channel"], "sandbox");
     // The message is unknown: the row has nulls, and every key.
-    for field in [
-        "message_id",
-        "conversation_id",
-        "deal_id",
-        "recipient_id",
-        "template_name",
-    ] {
+    for field in "message_id conversation_id deal_id recipient_id template_name".split(' ') {
         assert!(row.get(field).expect(field).is_null(), "{field}");
     }
     host.advance(60).await;
@@ -62,24 +55,18 @@ async fn a_failure_is_one_row_and_its_repeat_adds_none(on: On) {
 
 async fn all_pages_end_at_the_bound_of_the_first_page(on: On) {
     let (host, declared) = voice(on).await;
-    let some: Vec<_> = (0..5)
-        .map(|number| failed(&format!("m-{number}"), "1"))
-        .collect();
+    let some = (0..5).map(|number| failed(&format!("m-{number}"), "1"));
+    let some: Vec<_> = some.collect();
     events(&host, &declared, &some).await.expect(200);
     let mut query = format!("{SINCE}&limit=2");
     let mut seen = Vec::new();
     loop {
         let page = report(&host, &declared, &query).await.expect(200).json();
-        let data = page["data"].as_array().expect("rows");
+        let data = page["data"].list();
         assert!(data.len() <= 2);
         seen.extend(data.iter().map(|row| row["external_id"].clone()));
-        events(
-            &host,
-            &declared,
-            &[failed(&format!("new-{}", seen.len()), "1")],
-        )
-        .await
-        .expect(200);
+        let given = [failed(&format!("new-{}", seen.len()), "1")];
+        events(&host, &declared, &given).await.expect(200);
         let Some(cursor) = page["next_cursor"].as_str() else {
             break;
         };
@@ -88,11 +75,11 @@ async fn all_pages_end_at_the_bound_of_the_first_page(on: On) {
     assert_eq!(seen, ["m-0", "m-1", "m-2", "m-3", "m-4"]);
     // The next pull begins at the greatest stamp, inclusively.
     let last = rows(&host, &declared, SINCE).await;
-    let stamp = last[4]["cursor_at"].as_str().expect("a stamp");
+    let stamp = last[4]["cursor_at"].text();
     let next = rows(&host, &declared, &format!("updated_since={stamp}")).await;
     assert_eq!(next[0]["external_id"], "m-4");
     // `to` is exclusive.
-    let first = last[0]["cursor_at"].as_str().expect("a stamp");
+    let first = last[0]["cursor_at"].text();
     let window = format!("updated_since={first}&to={stamp}");
     assert_eq!(rows(&host, &declared, &window).await.len(), 4);
     assert!(
@@ -107,7 +94,7 @@ async fn all_pages_end_at_the_bound_of_the_first_page(on: On) {
     // An end in the future means the current end of the feed.
     let ahead = format!("updated_since={first}&to=2030-02-01&limit=1");
     let page = report(&host, &declared, &ahead).await.expect(200).json();
-    let cursor = page["next_cursor"].as_str().expect("there is more");
+    let cursor = page["next_cursor"].text();
     assert_eq!(
         rows(&host, &declared, &format!("cursor={cursor}&limit=1"))
             .await
@@ -145,17 +132,9 @@ async fn wrong_requests_are_refused_in_the_data_api_s_format(on: On) {
     let key = format!("Bearer {}", declared.key("workspace"));
     let ask = |target: &str| host.get(target);
     let unknown = ask("/v1/reports/other?updated_since=2030-01-15");
-    let unknown = unknown
-        .header("authorization", &key)
-        .send()
-        .await
-        .expect(404);
-    assert!(
-        unknown.json()["error"]
-            .as_str()
-            .expect("words")
-            .contains("message_errors")
-    );
+    let unknown = unknown.header("authorization", &key).send().await;
+    let unknown = unknown.expect(404);
+    has!(unknown.json()["error"], "message_errors");
     ask("/v1/reports/message_errors").send().await.expect(401);
 }
 
@@ -166,11 +145,8 @@ async fn rows_leave_as_lines_too(on: On) {
     let ask = host.get(&format!("/v1/reports/message_errors?{SINCE}"));
     let key = format!("Bearer {}", declared.key("workspace"));
     let ask = ask.header("authorization", &key);
-    let answer = ask
-        .header("accept", "application/x-ndjson")
-        .send()
-        .await
-        .expect(200);
+    let ask = ask.header("accept", "application/x-ndjson");
+    let answer = ask.send().await.expect(200);
     let lines: Vec<Value> = answer
         .text()
         .lines()
@@ -178,11 +154,8 @@ async fn rows_leave_as_lines_too(on: On) {
         .collect();
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[2], json!({ "next_cursor": null, "count": 2 }));
-    assert!(
-        answer.header("ratelimit-limit") == "1000000",
-        "{:?}",
-        answer.headers
-    );
+    let is_so = answer.header("ratelimit-limit") == "1000000";
+    assert!(is_so, "{:?}", answer.headers);
 }
 
 async fn filters_hold_together_and_unknown_ones_are_ignored(on: On) {
@@ -225,7 +198,7 @@ async fn a_cursor_keeps_its_window_and_its_filters(on: On) {
     events(&host, &declared, &some).await.expect(200);
     let first = format!("{SINCE}&limit=1&error_code=odd");
     let page = report(&host, &declared, &first).await.expect(200).json();
-    let cursor = page["next_cursor"].as_str().expect("there is more");
+    let cursor = page["next_cursor"].text();
     let codes = |rows: &[Value]| -> Vec<String> {
         rows.iter()
             .map(|row| row["error_code"].as_str().unwrap_or("").to_owned())
@@ -241,12 +214,7 @@ async fn a_cursor_keeps_its_window_and_its_filters(on: On) {
         let answer = report(&host, &declared, &format!("cursor={cursor}{other}"))
             .await
             .expect(400);
-        assert!(
-            answer.json()["error"]
-                .as_str()
-                .expect("words")
-                .contains("filters")
-        );
+        has!(answer.json()["error"], "filters");
     }
     // The cursor belongs to the report only.
     let ask = host.get(&format!("/v1/export/deals?cursor={cursor}"));

@@ -3,7 +3,7 @@
 
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_pipeline::replay::{self, ReplayOptions};
-use leadhost_tests::{Declared, Host, On, guests};
+use leadhost_tests::{Declared, Host, On, guests, has};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -47,7 +47,6 @@ async fn numbers_of(on: On, file: &str) -> (Host, Declared) {
     (host, declared)
 }
 
-/// A message to this number, in WhatsApp's format.
 fn message(number: &str, id: &str) -> Value {
     json!({ "field": "messages", "value": {
         "messaging_product": "whatsapp",
@@ -69,8 +68,7 @@ fn template_change() -> Value {
 
 async fn post(host: &Host, declared: &Declared, account: &str, changes: &[Value]) {
     let body = json!({
-        "object": "whatsapp_business_account",
-        "entry": [{ "id": account, "changes": changes }]
+        "object": "whatsapp_business_account", "entry": [{"id": account, "changes": changes}],
     });
     let ask = host.post(&declared.webhook("sales")).json(&body);
     ask.send().await.expect(200);
@@ -147,10 +145,8 @@ async fn a_delivery_with_an_event_of_an_unknown_number_is_kept_when_its_person_i
     host.becomes(id, DeliveryStatus::Converted).await;
     let conversations = host.rows(&declared, "conversations").await;
     let late = more.instance("late");
-    assert!(
-        conversations.iter().any(|row| row["agent_id"] == late),
-        "{conversations:?}"
-    );
+    let is_so = conversations.iter().any(|row| row["agent_id"] == late);
+    assert!(is_so, "{conversations:?}");
 }
 
 async fn a_change_of_a_template_counts_for_every_number_of_the_account(on: On) {
@@ -185,8 +181,7 @@ async fn events_at_an_unchecked_address_are_not_routed_to_a_number_with_a_sender
     let words: Vec<_> = items.iter().map(|(word, _)| *word).collect();
     assert_eq!(words, ["unrouted", "updated", "unrouted", "converted"]);
     for index in [0, 2] {
-        let why = items[index].1.expect("why");
-        assert!(why.contains("has a sender check"), "{why}");
+        has!(items[index].1.expect("why"), "has a sender check");
     }
     let conversations = host.rows(&declared, "conversations").await;
     assert_eq!(conversations.len(), 1);

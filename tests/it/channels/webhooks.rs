@@ -4,7 +4,7 @@
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::guests::AdapterVariant;
-use leadhost_tests::{Host, Log, On, guests, until};
+use leadhost_tests::{Host, Json, Log, On, fields, guests, has, until};
 use serde_json::{Value, json};
 
 use super::{VOICE, events, inbound, voice, with_voice};
@@ -23,9 +23,8 @@ async fn only_its_own_address_leads_to_an_instance(on: On) {
     let host = Host::working(on).await;
     host.converter(leadhost_tests::guests::example_form()).await;
     let form = "[[connections]]\nname = \"form\"\npartner = \"acme\"\nplugin = \"example-form\"\n";
-    let other = VOICE
-        .replace("\"voice\"", "\"other\"")
-        .replace("00000\"", "00009\"");
+    let other = VOICE.replace("\"voice\"", "\"other\"");
+    let other = other.replace("00000\"", "00009\"");
     let declared = with_voice(&host, &format!("{other}{form}")).await;
     let body = json!({ "events": [] });
     let (instance, token) = (declared.instance("voice"), declared.channel("voice"));
@@ -67,7 +66,7 @@ async fn a_webhook_that_the_adapter_cannot_read_is_refused_and_kept(on: On) {
     let (host, declared) = voice(on).await;
     let ask = host.post(&declared.webhook("voice"));
     let answer = ask.body("{\"events\": 7}").send().await.expect(400);
-    assert!(answer.text().contains("list `events`"), "{}", answer.text());
+    has!(answer, "list `events`");
     let kept = host.with_status(DeliveryStatus::Rejected).await;
     assert_eq!(host.stored(kept[0]).await.request.body, b"{\"events\": 7}");
 }
@@ -118,11 +117,8 @@ async fn a_webhook_without_proof_is_quarantined_until_it_can_be_proven(on: On) {
         became.extend(released.ok().map(|outcome| outcome.status));
     }
     assert_eq!(became, [DeliveryStatus::Converted]);
-    ask()
-        .header("x-token", "made-up-word")
-        .send()
-        .await
-        .expect(200);
+    let ask = ask().header("x-token", "made-up-word");
+    ask.send().await.expect(200);
     assert_eq!(host.rows(&declared, "messages").await.len(), 2);
 }
 
@@ -168,13 +164,10 @@ async fn webhooks_that_fail_only_with_a_new_version_of_the_adapter_name_it(on: O
     let log = Log::capture();
     let host = Host::working(on).await;
     let version = |version, always| {
-        let variant = AdapterVariant {
-            version,
-            always,
-            check: "",
-            ..AdapterVariant::default()
-        };
-        variant.component()
+        AdapterVariant::version(version)
+            .always(always)
+            .check("")
+            .component()
     };
     host.converter(version("1.0.0", "")).await;
     let file = "[[instances]]\nname = \"bot\"\nadapter = \"misbehave-adapter\"\nconfig = {}\n";
@@ -188,28 +181,20 @@ async fn webhooks_that_fail_only_with_a_new_version_of_the_adapter_name_it(on: O
     let change = until("the change is reported", async || {
         let ask = host.admin("GET", "/admin/v1/instances").bearer(&key);
         let answer = ask.send().await.expect(200).json();
-        let mut instances = answer["instances"].as_array().expect("a list").iter();
+        let mut instances = answer["instances"].list().iter();
         let bot = instances.find(|one| one["name"] == "bot");
         let change = bot.expect("the instance")["sourceChange"].clone();
         (!change.is_null()).then_some(change)
     })
     .await;
-    assert_eq!(change["cause"], "version", "{change:#}");
-    assert_eq!(change["failing"], true, "{change:#}");
-    assert_eq!(change["digest"], json!(wrong), "{change:#}");
-    let what = change["what"].as_str().expect("a text");
-    assert!(
-        what.starts_with("failing deliveries: new in 1.1.0 (") && what.contains("converts"),
-        "{what}"
-    );
+    fields!(change, {"cause": "version", "failing": true, "digest": wrong});
+    let what = change["what"].text();
+    let is_so = what.starts_with("failing deliveries: new in 1.1.0 (") && what.contains("converts");
+    assert!(is_so, "{what}");
     let log = log.take();
     let mut lines = log.lines();
     let line = lines.find(|line| line.contains("deliveries keep failing"));
     let line = line.expect("it is logged");
-    for part in [
-        "instance=\"bot\"",
-        "leadhost plugin rollback misbehave-adapter",
-    ] {
-        assert!(line.contains(part), "{line}");
-    }
+    has!(line, "instance=\"bot\"");
+    has!(line, "leadhost plugin rollback misbehave-adapter");
 }

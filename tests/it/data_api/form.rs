@@ -1,6 +1,6 @@
 //! The format of a page: its rows, as JSON or as lines, compressed or not.
 
-use leadhost_tests::{Answer, Host, On};
+use leadhost_tests::{Answer, Host, On, lacks};
 use serde_json::Value;
 
 use super::{export, leads, page, rows};
@@ -33,8 +33,7 @@ async fn no_json_has_a_character_at_which_readers_end_a_line(on: On) {
     for ask in asks {
         let answer = ask.send().await.expect(200);
         let text = answer.text();
-        let breaks = ['\u{85}', '\u{2028}', '\u{2029}'];
-        assert!(!text.contains(breaks), "{text}");
+        lacks!(text, '\u{85}', '\u{2028}', '\u{2029}');
         assert!(text.contains(r"Ana\u2028Souza\u0085e\u2029Lima"), "{text}");
         for line in text.lines() {
             let value: Value = serde_json::from_str(line).expect("JSON");
@@ -91,11 +90,8 @@ async fn large_answers_are_compressed_for_clients_that_accept_it(on: On) {
     }
     assert!(varies_by(&plain, "accept-encoding") && varies_by(&plain, "accept"));
     let small = host.get("/v1/whoami").bearer(&seeded.workspace_key);
-    let small = small
-        .header("accept-encoding", "gzip")
-        .send()
-        .await
-        .expect(200);
+    let ask = small.header("accept-encoding", "gzip");
+    let small = ask.send().await.expect(200);
     assert_eq!(small.header("content-encoding"), "");
     assert!(varies_by(&small, "accept-encoding"));
     let page = export(&host, &seeded, "deals?limit=1").send().await;

@@ -1,6 +1,6 @@
 //! The ids of existing rows, without the rows.
 
-use leadhost_tests::{Host, On};
+use leadhost_tests::{Host, Json, On};
 use serde_json::Value;
 
 use super::{export, leads, page, rows, texts};
@@ -48,7 +48,7 @@ async fn ids_have_the_bounds_and_the_errors_of_the_export(on: On) {
     let host = Host::new(on).await;
     let (seeded, other) = (host.workspace("demo").await, host.workspace("other").await);
     leads(&host, &seeded, "p", 4).await;
-    let cursor = |page: &Value| page["next_cursor"].as_str().expect("more").to_owned();
+    let cursor = |page: &Value| page["next_cursor"].text().to_owned();
     let of_rows = cursor(&page(&host, &seeded, "deals?limit=1").await);
     let of_ids = cursor(&page(&host, &seeded, "deals/ids?limit=1").await);
     for (seeded, rest, status) in [
@@ -95,25 +95,17 @@ async fn ids_and_the_changes_after_them_name_all_that_is_there(on: On) {
     // The last contact gets an update: it moves past the end of the pull.
     host.leads(&seeded, &[("Rita", &phones[5], "rita@example.com")])
         .await;
-    let cursor = first["next_cursor"].as_str().expect("more");
-    let second = page(
-        &host,
-        &seeded,
-        &format!("contacts/ids?limit=9&cursor={cursor}"),
-    )
-    .await;
+    let cursor = first["next_cursor"].text();
+    let given = format!("contacts/ids?limit=9&cursor={cursor}");
+    let second = page(&host, &seeded, &given).await;
     assert!(second["next_cursor"].is_null(), "the pull ends");
     let mut named = texts(rows(&first), "id");
     named.extend(texts(rows(&second), "id"));
     let greatest = stamps.last().expect("rows");
-    let changes = page(
-        &host,
-        &seeded,
-        &format!("contacts?updated_since={greatest}"),
-    )
-    .await;
+    let given = format!("contacts?updated_since={greatest}");
+    let changes = page(&host, &seeded, &given).await;
     named.extend(texts(rows(&changes), "id"));
     for id in &all {
-        assert!(named.contains(id), "{id} is there and is not named");
+        assert!(named.contains(id), "{id}: {named:?}");
     }
 }

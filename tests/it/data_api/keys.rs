@@ -1,7 +1,7 @@
 //! Which keys open the data API, and their rate limits.
 
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_tests::{Host, On, Seeded};
+use leadhost_tests::{Host, On, Seeded, fields};
 
 use super::export;
 
@@ -19,8 +19,7 @@ async fn whoami_names_the_workspace_of_the_key(on: On) {
     let seeded = host.workspace("demo").await;
     let ask = host.get("/v1/whoami").bearer(&seeded.workspace_key);
     let body = ask.send().await.expect(200).json();
-    assert_eq!(body["workspace"], seeded.workspace.to_string());
-    assert_eq!(body["workspace_name"], "Workspace demo");
+    fields!(body, {"workspace": seeded.workspace.to_string(), "workspace_name": "Workspace demo"});
 }
 
 async fn every_key_but_a_live_workspace_key_gets_the_same_refusal(on: On) {
@@ -62,11 +61,8 @@ async fn a_revoked_key_opens_nothing_after_a_second(on: On) {
     host.advance(1).await;
     whoami().await.expect(401);
     // The workspace's other key still works.
-    host.get("/v1/whoami")
-        .bearer(&seeded.workspace_key)
-        .send()
-        .await
-        .expect(200);
+    let ask = host.get("/v1/whoami").bearer(&seeded.workspace_key);
+    ask.send().await.expect(200);
 }
 
 async fn a_key_that_was_unknown_works_a_second_after_it_was_made(on: On) {
@@ -75,11 +71,8 @@ async fn a_key_that_was_unknown_works_a_second_after_it_was_made(on: On) {
     let key = PlainKey::generate(KeyKind::Workspace);
     let whoami = || host.get("/v1/whoami").bearer(&key).send();
     whoami().await.expect(401);
-    let mut record = host
-        .store()
-        .keys(Some(seeded.workspace))
-        .await
-        .expect("keys");
+    let record = host.store().keys(Some(seeded.workspace)).await;
+    let mut record = record.expect("keys");
     let mut record = record
         .drain(..)
         .find(|record| record.kind == KeyKind::Workspace)
@@ -98,11 +91,8 @@ async fn the_last_use_of_a_key_is_recorded_by_the_minute(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
     host.advance(61).await;
-    host.get("/v1/whoami")
-        .bearer(&seeded.workspace_key)
-        .send()
-        .await
-        .expect(200);
+    let ask = host.get("/v1/whoami").bearer(&seeded.workspace_key);
+    ask.send().await.expect(200);
     host.app
         .pipeline
         .keys
@@ -118,18 +108,15 @@ async fn the_last_use_of_a_key_is_recorded_by_the_minute(on: On) {
         let key = keys.iter().find(|key| key.kind == kind).expect("seeded");
         key.last_used_at.map(|at| at.text())
     };
-    assert_eq!(
-        used(KeyKind::Workspace).as_deref(),
-        Some("2030-01-15T12:01:00.000000Z")
-    );
+    let expect = Some("2030-01-15T12:01:00.000000Z");
+    assert_eq!(used(KeyKind::Workspace).as_deref(), expect);
     assert_eq!(used(KeyKind::Partner), None);
 }
 
 async fn a_workspace_past_its_rate_gets_a_retry_after(on: On) {
     let host = Host::new(on).await;
-    let seeded = host
-        .workspace_with("demo", |plan| plan.rate_limit = 3)
-        .await;
+    let seeded = host.workspace_with("demo", |plan| plan.rate_limit = 3);
+    let seeded = seeded.await;
     let other = host.workspace("other").await;
     let whoami = |seeded: &Seeded| host.get("/v1/whoami").bearer(&seeded.workspace_key).send();
     for left in ["2", "1", "0"] {

@@ -8,7 +8,7 @@ mod pages;
 mod parameters;
 
 use leadhost_domain::id::DealId;
-use leadhost_tests::{Ask, Host, Seeded};
+use leadhost_tests::{Ask, Host, Json, Seeded};
 use serde_json::Value;
 
 fn export(host: &Host, seeded: &Seeded, rest: &str) -> Ask {
@@ -23,13 +23,13 @@ async fn page(host: &Host, seeded: &Seeded, rest: &str) -> Value {
 }
 
 fn rows(page: &Value) -> &Vec<Value> {
-    let rows = page["data"].as_array().expect("rows");
+    let rows = page["data"].list();
     assert_eq!(page["count"], rows.len());
     rows
 }
 
 fn texts(rows: &[Value], key: &str) -> Vec<String> {
-    let text = |row: &Value| row[key].as_str().expect("a text").to_owned();
+    let text = |row: &Value| row[key].text().to_owned();
     rows.iter().map(text).collect()
 }
 
@@ -39,9 +39,8 @@ fn ids(deals: &[DealId]) -> Vec<String> {
 
 /// Makes `count` leads in one delivery. Returns their deals.
 async fn leads(host: &Host, seeded: &Seeded, prefix: &str, count: usize) -> Vec<DealId> {
-    let names: Vec<_> = (0..count)
-        .map(|number| format!("{prefix}{number}"))
-        .collect();
+    let names = (0..count).map(|number| format!("{prefix}{number}"));
+    let names: Vec<_> = names.collect();
     let people: Vec<_> = names.iter().map(|name| (name.as_str(), "", "")).collect();
     host.leads(seeded, &people).await
 }

@@ -1,7 +1,7 @@
 //! A pull, page by page, and its cursors.
 
 use leadhost_domain::cursor::Cursor;
-use leadhost_tests::{Host, On};
+use leadhost_tests::{Host, Json, On, has};
 use serde_json::Value;
 
 use super::{export, ids, leads, page, rows, texts};
@@ -40,10 +40,8 @@ async fn rows_come_in_pages_until_the_cursor_is_null(on: On) {
     expect.sort();
     assert_eq!(found, expect);
     // Ascending and unique, also as text.
-    assert!(
-        stamps.windows(2).all(|pair| pair[0] < pair[1]),
-        "{stamps:?}"
-    );
+    let is_so = stamps.windows(2).all(|pair| pair[0] < pair[1]);
+    assert!(is_so, "{stamps:?}");
     assert!(stamps.iter().all(|stamp| stamp.len() == 27));
 }
 
@@ -53,7 +51,7 @@ async fn a_pull_ends_at_the_position_of_the_feed_at_its_first_page(on: On) {
     leads(&host, &seeded, "before", 4).await;
     let first = page(&host, &seeded, "deals?limit=2").await;
     let after = leads(&host, &seeded, "after", 3).await;
-    let cursor = first["next_cursor"].as_str().expect("more");
+    let cursor = first["next_cursor"].text();
     let second = page(&host, &seeded, &format!("deals?limit=2&cursor={cursor}")).await;
     assert!(second["next_cursor"].is_null(), "the pull never ends");
     // Rows that changed meanwhile come with the next pull.
@@ -73,7 +71,7 @@ async fn a_cursor_serves_its_own_export_only(on: On) {
     leads(&host, &mine, "p", 3).await;
     leads(&host, &theirs, "p", 3).await;
     let first = page(&host, &theirs, "deals?limit=1").await;
-    let cursor = first["next_cursor"].as_str().expect("more").to_owned();
+    let cursor = first["next_cursor"].text().to_owned();
     let mut damaged = cursor.clone().into_bytes();
     damaged[20] ^= 1;
     let damaged = String::from_utf8(damaged).expect("ASCII");
@@ -107,13 +105,12 @@ async fn a_cursor_of_another_state_of_the_store_says_rebuild(on: On) {
         .send()
         .await;
     // A single file has no lagging replica: a store that is behind was restored.
-    assert!(answer.expect(400).text().contains("rebuild"));
+    has!(answer.expect(400), "rebuild");
     let other = of(Default::default()).encode();
     let answer = export(&host, &seeded, &format!("deals?cursor={other}"))
         .send()
         .await;
-    let error = answer.expect(400).json()["error"].to_string();
-    assert!(error.contains("rebuild"), "{error}");
+    has!(answer.expect(400).json()["error"].to_string(), "rebuild");
 }
 
 /// A host's clock may be ahead of its database's, and a batch is decided before it is
@@ -134,7 +131,7 @@ async fn no_row_says_that_it_changed_after_its_stamp(on: On) {
     assert_eq!(rows(&page).len(), 40);
     for row in rows(&page) {
         let time = |key: &str| {
-            let text = row[key].as_str().expect("a time");
+            let text = row[key].text();
             leadhost_domain::time::parse(text).expect("a time")
         };
         assert!(time("updated_at") <= time("cursor_at"), "{row}");

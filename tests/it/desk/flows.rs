@@ -1,6 +1,6 @@
 //! From the hand-over to the end of the conversation.
 
-use leadhost_tests::{On, until};
+use leadhost_tests::{On, eventually, fields};
 use serde_json::{Value, json};
 
 use super::{Desk, E164, text};
@@ -20,24 +20,19 @@ async fn an_unanswered_notification_is_handed_over_with_all_that_is_known(on: On
     assert_eq!(desk.tickets("").await, Vec::<Value>::new());
     desk.host.advance(7_201).await;
     let ticket = desk.ticket().await;
-    assert_eq!(ticket["status"], "open");
-    assert_eq!(ticket["conversationId"], conversation);
-    assert_eq!(ticket["dealId"], deal);
-    assert_eq!(ticket["agentId"], desk.declared.instance("voice"));
-    assert_eq!(ticket["specialInstructions"], words);
+    fields!(ticket, {
+        "status": "open", "conversationId": conversation, "dealId": deal,
+        "agentId": desk.declared.instance("voice"), "specialInstructions": words,
+    });
     let person = &ticket["person"];
-    assert_eq!(person["name"], "Ilda Prates");
-    assert_eq!(person["phoneNumber"], E164);
+    fields!(person, {"name": "Ilda Prates", "phoneNumber": E164});
     assert!(person["id"].is_string());
     let now = desk.host.now().text();
-    assert_eq!(ticket["openedAt"], now);
-    assert_eq!(ticket["updatedAt"], now);
+    fields!(ticket, {"openedAt": now, "updatedAt": now});
     for nothing in ["owner", "answeredAt", "resolvedAt"] {
         assert!(ticket[nothing].is_null(), "{nothing}");
     }
-    let row = desk.conversation(&conversation).await;
-    assert_eq!(row["transferred_at"], now);
-    assert_eq!(row["no_response_at"], now);
+    fields!(desk.conversation(&conversation).await, {"transferred_at": now, "no_response_at": now});
 }
 
 async fn a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation(on: On) {
@@ -57,8 +52,7 @@ async fn a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation(on: O
 
     desk.host.advance(60).await;
     let answered = desk.changed(&ticket, &json!({"status": "answered"})).await;
-    assert_eq!(answered["answeredAt"], desk.host.now().text());
-    assert_eq!(answered["owner"], taken["owner"]);
+    fields!(answered, {"answeredAt": desk.host.now().text(), "owner": taken["owner"]});
     // A change to the current state is a no-op.
     desk.host.advance(60).await;
     let again = desk.changed(&ticket, &json!({"status": "answered"})).await;
@@ -68,19 +62,15 @@ async fn a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation(on: O
     assert!(row["closed_at"].is_null());
     let resolved = desk.changed(&ticket, &json!({"status": "resolved"})).await;
     let now = desk.host.now().text();
-    assert_eq!(resolved["resolvedAt"], now);
-    assert_eq!(resolved["answeredAt"], answered["answeredAt"]);
-    let row = desk.conversation(&conversation).await;
-    assert_eq!(row["status"], "closed");
-    assert_eq!(row["closed_at"], now);
+    fields!(resolved, {"resolvedAt": now, "answeredAt": answered["answeredAt"]});
+    fields!(desk.conversation(&conversation).await, {"status": "closed", "closed_at": now});
 
     desk.host.advance(60).await;
     desk.contact_writes("Oi, ainda está disponível?").await;
     let rows = desk.conversations().await;
     assert_eq!(rows.len(), 2);
     assert_ne!(rows[1]["id"], conversation);
-    assert_eq!(rows[1]["status"], "open");
-    assert_eq!(rows[0]["closed_at"], now);
+    fields!(rows, {"1.status": "open", "0.closed_at": now});
 }
 
 async fn a_resolved_ticket_is_not_reopened_beside_a_newer_one(on: On) {
@@ -108,10 +98,10 @@ async fn a_notification_that_excludes_the_hand_over_gets_no_ticket(on: On) {
     let more = json!({"ignoreTransferToDeskIfUnanswered": true});
     let conversation = desk.notify(more).await;
     desk.host.advance(7_201).await;
-    until("the conversation is unanswered", async || {
+    eventually("the conversation is unanswered", async || {
         let now = desk.host.now();
         let due = desk.host.store().conversations_due(now, 10).await;
-        due.expect("a store").is_empty().then_some(())
+        due.expect("a store").is_empty()
     })
     .await;
     let row = desk.conversation(&conversation).await;

@@ -1,6 +1,6 @@
 //! A deal that is made after its conversation: the conversation belongs to it at once.
 
-use leadhost_tests::{On, guests, until};
+use leadhost_tests::{On, fields, guests, until};
 use serde_json::{Value, json};
 
 use super::{Desk, E164, text};
@@ -51,15 +51,11 @@ async fn belongs(desk: &Desk, make: impl AsyncFn() -> String) {
     change(desk, &made, json!({"stageCode": "transferred"})).await;
     let row = desk.conversation(&conversation).await;
     assert_eq!(row["transferred_at"], now);
-    let ticket = desk.ticket().await;
-    assert_eq!(ticket["conversationId"], conversation);
-    assert_eq!(ticket["dealId"], made);
+    fields!(desk.ticket().await, {"conversationId": conversation, "dealId": made});
     change(desk, &made, json!({"status": "won"})).await;
     let row = desk.conversation(&conversation).await;
-    assert_eq!(
-        (text(&row["closed_at"]), &row["status"]),
-        (now, &json!("closed"))
-    );
+    let expect = (now, &json!("closed"));
+    assert_eq!((text(&row["closed_at"]), &row["status"]), expect);
 
     desk.host.advance(900).await;
     desk.host.count_analytics().await;
@@ -80,8 +76,7 @@ async fn a_conversation_that_waits_for_people_gets_its_deal_with_its_ticket(on: 
     assert!(ticket["dealId"].is_null());
     let made = deal(&desk, json!({})).await;
     let ticket = desk.ticket().await;
-    assert_eq!(ticket["dealId"], made);
-    assert_eq!(ticket["conversationId"], conversation);
+    fields!(ticket, {"dealId": made, "conversationId": conversation});
     // A transfer finds it handed over.
     desk.transfer(&made).await;
     assert_eq!(desk.ticket().await["id"], ticket["id"]);

@@ -8,7 +8,7 @@ mod refusals;
 
 use leadhost_domain::id::{PartnerId, WorkspaceId};
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_tests::{Answer, Ask, Declared, Host, On, guests, until};
+use leadhost_tests::{Answer, Ask, Declared, Host, Json, On, guests, until};
 use serde_json::{Value, json};
 
 /// An instance `voice` of the sandbox, a form, and owners.
@@ -35,7 +35,6 @@ const E164: &str = "+5511987650101";
 struct Desk {
     host: Host,
     declared: Declared,
-    /// An access token of the workspace's partner.
     token: PlainKey,
 }
 
@@ -62,7 +61,6 @@ impl Desk {
 
     // ---- requests of the desk
 
-    /// A request with the token.
     fn ask(&self, method: &str, target: &str) -> Ask {
         self.host.ask(method, target).bearer(&self.token)
     }
@@ -75,7 +73,7 @@ impl Desk {
     /// Returns a page of tickets for this query.
     async fn tickets(&self, query: &str) -> Vec<Value> {
         let page = self.get(&format!("/tickets?{query}")).await;
-        let tickets = page["tickets"].as_array().expect("a list").clone();
+        let tickets = page["tickets"].list().clone();
         assert_eq!(page["count"], tickets.len());
         tickets
     }
@@ -92,15 +90,14 @@ impl Desk {
     }
 
     async fn patch(&self, ticket: &Value, body: &Value) -> Answer {
-        let id = ticket["id"].as_str().expect("an id");
+        let id = ticket["id"].text();
         let ask = self.ask("PATCH", &format!("/tickets/{id}"));
         ask.json(body).send().await
     }
 
-    /// Changes the ticket, and returns it as it is afterwards.
     async fn changed(&self, ticket: &Value, body: &Value) -> Value {
         let changed = self.patch(ticket, body).await.expect(200).json();
-        let id = ticket["id"].as_str().expect("an id");
+        let id = ticket["id"].text();
         assert_eq!(changed, self.get(&format!("/tickets/{id}")).await);
         changed
     }
@@ -119,10 +116,8 @@ impl Desk {
     /// conversation.
     async fn notify(&self, more: Value) -> String {
         let mut body = json!({
-            "name": "Ilda Prates",
-            "phoneNumber": PHONE,
-            "instanceId": self.declared.instance("voice"),
-            "source": "site",
+            "name": "Ilda Prates", "phoneNumber": PHONE,
+            "instanceId": self.declared.instance("voice"), "source": "site",
             "template": {"name": "welcome", "language": {"code": "pt_BR"}},
         });
         let body_fields = body.as_object_mut().expect("an object");
@@ -132,7 +127,6 @@ impl Desk {
         text(&ask.send().await.expect(200).json()["conversationId"])
     }
 
-    /// The contact writes.
     async fn contact_writes(&self, words: &str) {
         let event = json!({"inbound": {"from": E164, "text": words}});
         let ask = self.host.post(&self.declared.webhook("voice"));
@@ -140,7 +134,6 @@ impl Desk {
         ask.send().await.expect(200);
     }
 
-    /// A partner hands a deal over.
     async fn transfer(&self, deal: &str) {
         self.stage(deal, "transferred").await;
     }
@@ -167,5 +160,5 @@ impl Desk {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().expect("a text").to_owned()
+    value.text().to_owned()
 }

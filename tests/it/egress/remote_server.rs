@@ -160,13 +160,11 @@ impl RemoteServerLog {
     }
 }
 
-/// Waits until the client closes the connection.
 pub async fn until_closed(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
 }
 
-/// Resets the connection, as a crash does.
 pub fn reset(stream: TcpStream) {
     stream.set_zero_linger().unwrap();
     drop(stream);

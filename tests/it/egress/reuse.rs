@@ -8,7 +8,7 @@ use std::time::Duration;
 use leadhost_domain::exchange::UrlScheme;
 use leadhost_egress::EgressError;
 use leadhost_egress::seal::Secrets;
-use leadhost_tests::until;
+use leadhost_tests::eventually;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -105,10 +105,7 @@ async fn a_kept_connection_that_was_closed_meanwhile_is_replaced_without_an_erro
     let egress = egress();
     for number in 0..5 {
         far.post(&egress, &number.to_string()).await.unwrap();
-        until("the end is seen", async || {
-            (egress.connections().idle == 0).then_some(())
-        })
-        .await;
+        eventually("the end is seen", async || egress.connections().idle == 0).await;
     }
     assert_eq!(far.requests(), ["0", "1", "2", "3", "4"]);
 }
@@ -131,10 +128,7 @@ async fn a_kept_connection_that_was_reset_meanwhile_is_replaced_without_an_error
     for number in 0..5 {
         far.post(&egress, &number.to_string()).await.unwrap();
         answered.notify_one();
-        until("the end is seen", async || {
-            (egress.connections().idle == 0).then_some(())
-        })
-        .await;
+        eventually("the end is seen", async || egress.connections().idle == 0).await;
     }
     assert_eq!(far.requests(), ["0", "1", "2", "3", "4"]);
 }
@@ -198,10 +192,7 @@ async fn unsolicited_bytes_end_a_kept_connection() {
     let egress = egress();
     for _ in 0..3 {
         assert_eq!(far.post(&egress, "x").await.unwrap().status, 200);
-        until("it is given up", async || {
-            (egress.connections().idle == 0).then_some(())
-        })
-        .await;
+        eventually("it is given up", async || egress.connections().idle == 0).await;
     }
     assert_eq!(far.accepted(), 3);
 }
@@ -211,10 +202,7 @@ async fn an_unused_connection_is_closed() {
     let far = RemoteServer::answering(OK).await;
     let egress = kept_for(Duration::from_millis(20));
     far.post(&egress, "x").await.unwrap();
-    until("it is closed", async || {
-        (egress.connections().idle == 0).then_some(())
-    })
-    .await;
+    eventually("it is closed", async || egress.connections().idle == 0).await;
     far.post(&egress, "x").await.unwrap();
     assert_eq!(far.accepted(), 2);
 }
@@ -291,10 +279,7 @@ async fn a_remote_server_that_hangs_leaves_room_for_the_others() {
         tokio::spawn(async move { hanging.post(&egress, "x").await })
     };
     let calls: Vec<_> = (0..140).map(|_| call()).collect();
-    until("every permit is taken", async || {
-        (hanging.accepted() == 128).then_some(())
-    })
-    .await;
+    eventually("every permit is taken", async || hanging.accepted() == 128).await;
     let far = RemoteServer::answering(OK).await;
     far.post(&egress, "x").await.unwrap();
     assert_eq!(hanging.accepted(), 128);
@@ -303,10 +288,7 @@ async fn a_remote_server_that_hangs_leaves_room_for_the_others() {
     }
     // Their permits are free again.
     let late = call();
-    until("it gets its turn", async || {
-        (hanging.accepted() == 129).then_some(())
-    })
-    .await;
+    eventually("it gets its turn", async || hanging.accepted() == 129).await;
     late.abort();
 }
 
@@ -330,10 +312,7 @@ async fn waiting_for_a_turn_past_the_deadline_sends_nothing() {
             })
         })
         .collect();
-    until("every permit is taken", async || {
-        (hanging.accepted() == 128).then_some(())
-    })
-    .await;
+    eventually("every permit is taken", async || hanging.accepted() == 128).await;
     let error = hanging.post(&egress, "x").await.unwrap_err();
     assert!(matches!(error, EgressError::Unreachable { .. }), "{error}");
     for call in calls {

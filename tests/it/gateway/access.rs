@@ -72,11 +72,8 @@ async fn each_request_takes_a_key_of_its_own_kind(on: On) {
             bare().header("content-type", "text/plain").body("x"),
             bare().header("idempotency-key", "").body("{"),
         ] {
-            assert_eq!(
-                refusal(&wrong.send().await, 401),
-                message,
-                "{method} {path}"
-            );
+            let said = refusal(&wrong.send().await, 401);
+            assert_eq!(said, message, "{method} {path}");
         }
         assert!(seat.past(deal).await.logs.is_empty());
         with(ask(), own).send().await.expect(status);
@@ -130,10 +127,8 @@ async fn a_deal_belongs_to_the_partner_that_made_it(on: On) {
         assert_ne!(ask.send().await.expect(201).json()["dealId"].text(), deal);
     }
     assert_eq!(seat.find("email=ana@example.com").await.len(), 1);
-    let shown = seat
-        .host
-        .get(&format!("/deal/{deal}"))
-        .partner(&seat.seeded.partner_key);
+    let shown = seat.host.get(&format!("/deal/{deal}"));
+    let shown = shown.partner(&seat.seeded.partner_key);
     assert_eq!(
         shown.send().await.expect(200).json(),
         seat.shown(&deal).await

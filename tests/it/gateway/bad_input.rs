@@ -17,16 +17,10 @@ leadhost_tests::on_every_store! {
 /// A new deal with every field except for those of a message.
 fn whole() -> Value {
     json!({
-        "name": "Ana Prado",
-        "phoneNumber": "+55 11 98765-4321",
-        "email": "ana@example.com",
-        "productExternalId": "AP-1",
-        "source": "fair",
-        "externalId": "crm-17",
-        "conversionIdentifier": "campaign-7",
-        "bypassProductCheck": true,
-        "ignoreTransferToDeskIfUnanswered": true,
-        "specialInstructions": "Seja breve.",
+        "name": "Ana Prado", "phoneNumber": "+55 11 98765-4321", "email": "ana@example.com",
+        "productExternalId": "AP-1", "source": "fair", "externalId": "crm-17",
+        "conversionIdentifier": "campaign-7", "bypassProductCheck": true,
+        "ignoreTransferToDeskIfUnanswered": true, "specialInstructions": "Seja breve.",
     })
 }
 
@@ -92,12 +86,8 @@ async fn texts_come_back_as_they_were_written(on: On) {
     .enumerate()
     {
         let body = json!({
-            "name": odd,
-            "email": format!("p{number}@example.com"),
-            "source": odd,
-            "externalId": odd,
-            "conversionIdentifier": odd,
-            "productExternalId": odd,
+            "name": odd, "email": format!("p{number}@example.com"), "source": odd,
+            "externalId": odd, "conversionIdentifier": odd, "productExternalId": odd,
             "bypassProductCheck": true,
         });
         let deal = text(&seat.create(body).await.expect(201).json()["dealId"]);
@@ -117,10 +107,8 @@ async fn texts_come_back_as_they_were_written(on: On) {
         }
         fields!(props, {"logs.0.subject": odd, "logs.0.metadata": noted["metadata"]});
         let id: DealId = deal.parse().unwrap();
-        assert_eq!(
-            seat.past(id).await.logs[0].description.as_deref(),
-            Some(odd)
-        );
+        let expect = Some(odd);
+        assert_eq!(seat.past(id).await.logs[0].description.as_deref(), expect);
         assert_eq!(seat.exported(&deal).await["external_id"], odd);
         let query = percent_encoded(odd);
         assert_eq!(

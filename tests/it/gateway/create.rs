@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
 use super::{Seat, check_places, refusal, text};
-use crate::notifications::instance;
+use crate::notifications::{instance, welcomed};
 
 leadhost_tests::on_every_store! {
     a_name_and_a_phone_or_an_address_make_a_deal,
@@ -42,19 +42,7 @@ impl Talk {
 
     /// A deal whose conversation begins with a template.
     fn body(&self) -> Value {
-        json!({
-            "name": "Ana Prado",
-            "phoneNumber": "+55 11 98765-4321",
-            "instanceId": self.bot(),
-            "source": "landing-page",
-            "template": {
-                "name": "welcome",
-                "language": {"code": "pt_BR"},
-                "components": [
-                    {"type": "body", "parameters": [{"type": "text", "text": "Ana"}]},
-                ],
-            },
-        })
+        welcomed(self.bot())
     }
 
     /// Returns the exported row with this id.
@@ -74,7 +62,6 @@ impl Talk {
         .await
     }
 
-    /// Checks that nothing was made.
     async fn is_empty(&self) {
         for entity in ["deals", "contacts", "conversations", "messages"] {
             assert!(self.seat.rows(entity).await.is_empty(), "{entity}");
@@ -108,10 +95,8 @@ async fn a_name_and_a_phone_or_an_address_make_a_deal(on: On) {
     ] {
         let answer = seat.create(body.clone()).await.expect(201);
         let deal = deal_of(&answer);
-        assert_eq!(
-            answer.json(),
-            json!({"success": true, "dealId": deal, "conversationId": null})
-        );
+        let expect = json!({"success": true, "dealId": deal, "conversationId": null});
+        assert_eq!(answer.json(), expect);
         for header in ["x-message-id", "x-message-status", "idempotency-replayed"] {
             assert_eq!(answer.header(header), "");
         }
@@ -137,12 +122,8 @@ async fn a_name_and_a_phone_or_an_address_make_a_deal(on: On) {
 
 async fn every_given_field_is_kept_and_shown(on: On) {
     let seat = Seat::new(on).await;
-    let agents = seat
-        .host
-        .store()
-        .agents(seat.seeded.workspace)
-        .await
-        .unwrap();
+    let agents = seat.host.store().agents(seat.seeded.workspace).await;
+    let agents = agents.unwrap();
     let body = json!({
         "name": "Ana Prado",
         "phoneNumber": "+351 912 345 678",
@@ -185,8 +166,7 @@ async fn every_given_field_is_kept_and_shown(on: On) {
     assert_eq!(view["property"]["externalId"], "AP-1");
     assert_eq!(view["agent"]["id"], json!(agents[0].id));
     assert_eq!(view["person"]["phoneNumber"], "+351912345678");
-    let row = seat.exported(&deal).await;
-    fields!(row, {"external_id": "crm/17", "agent_id": view["agent"]["id"]});
+    fields!(seat.exported(&deal).await, {"external_id": "crm/17", "agent_id": view["agent"]["id"]});
     // The partner's own id is no idempotency key: the same request makes another deal.
     let again = json!({"name": "Ana", "email": "ana@example.com", "externalId": "crm/17"});
     seat.create(again).await.expect(201);
@@ -202,9 +182,8 @@ async fn a_product_is_named_by_either_id_and_an_unknown_one_is_refused_unless_by
         }
         body
     };
-    let first = seat
-        .create(with(json!({"productExternalId": " AP-1 "})))
-        .await;
+    let first = seat.create(with(json!({"productExternalId": " AP-1 "})));
+    let first = first.await;
     let view = seat.shown(deal_of(&first.expect(201))).await;
     let id = text(&view["property"]["id"]);
     for fields in [
@@ -279,13 +258,8 @@ async fn a_template_begins_a_conversation_and_the_worker_sends_it(on: On) {
 async fn an_instance_is_one_of_the_workspace(on: On) {
     let talk = Talk::new(on, json!({})).await;
     let stranger = talk.seat.host.workspace("stranger").await;
-    let agents = talk
-        .seat
-        .host
-        .store()
-        .agents(stranger.workspace)
-        .await
-        .unwrap();
+    let agents = talk.seat.host.store().agents(stranger.workspace).await;
+    let agents = agents.unwrap();
     let theirs = agents[0].id.0;
     let mute = talk.declared.instance("desk");
     let without = |instance: i64| json!({"name": "Ana", "phoneNumber": "11 98765-4321", "instanceId": instance});
@@ -320,15 +294,10 @@ async fn a_template_that_does_not_fit_or_is_not_there_makes_no_deal(on: On) {
         *body.pointer_mut(path).expect("it is there") = value;
         body
     };
-    let misfit = talk
-        .seat
-        .create(with("/template/components", json!([])))
-        .await;
-    check_places(
-        &misfit,
-        &[("too_small", "template.components")],
-        "no parameter",
-    );
+    let misfit = talk.seat.create(with("/template/components", json!([])));
+    let misfit = misfit.await;
+    let given = [("too_small", "template.components")];
+    check_places(&misfit, &given, "no parameter");
     let mut legacy = talk.body();
     legacy.as_object_mut().unwrap().remove("template");
     legacy["messageTemplate"] = json!("welcome");
@@ -344,10 +313,8 @@ async fn a_template_that_does_not_fit_or_is_not_there_makes_no_deal(on: On) {
     let again = send("k-1", unknown).await;
     assert_eq!(refusal(&again, 500), "Template 'later' not found");
     assert_eq!(again.header("idempotency-replayed"), "true");
-    let tired = talk
-        .seat
-        .create(with("/template/name", json!("tired")))
-        .await;
+    let tired = talk.seat.create(with("/template/name", json!("tired")));
+    let tired = tired.await;
     assert_eq!(refusal(&tired, 500), "Template 'tired' is paused");
     talk.is_empty().await;
     refusal(&send("k-1", talk.body()).await, 422);
@@ -378,8 +345,7 @@ async fn the_same_deal_twice_under_a_key_is_one(on: On) {
     assert_eq!(again.header("idempotency-replayed"), "true");
     let mut other = talk.body();
     other["name"] = json!("Bia");
-    let reused = refusal(&send("k-1", &other).await, 422);
-    has!(reused, "Idempotency-Key");
+    has!(refusal(&send("k-1", &other).await, 422), "Idempotency-Key");
     // A key counts for its route and its partner.
     let ask = talk.seat.host.post("/send-notification");
     let ask = ask.partner(&talk.seat.seeded.partner_key);
@@ -425,10 +391,7 @@ async fn a_notification_s_fields_count_for_the_first_message(on: On) {
     talk.delivered(&answer).await;
     let id = text(&answer.json()["conversationId"]);
     let conversation = talk.row("conversations", &id).await;
-    assert_eq!(
-        conversation["props"]["specialInstructions"],
-        "Seja breve. \u{202e}\u{1f3e1}"
-    );
+    fields!(conversation, {"props.specialInstructions": "Seja breve. \u{202e}\u{1f3e1}"});
     talk.seat.host.advance(25 * 3_600).await;
     let conversation = until("no answer came in time", async || {
         talk.seat.host.app.pipeline.wake();

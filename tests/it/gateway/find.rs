@@ -1,7 +1,7 @@
 //! The search for deals.
 
 use leadhost_domain::id::DealId;
-use leadhost_tests::{Host, On, Seeded};
+use leadhost_tests::{Host, Json, On, Seeded};
 use serde_json::Value;
 
 leadhost_tests::on_every_store! {
@@ -11,16 +11,15 @@ leadhost_tests::on_every_store! {
 }
 
 async fn find(host: &Host, seeded: &Seeded, query: &str) -> Vec<String> {
-    let ask = host
-        .get(&format!("/deal?{query}"))
-        .partner(&seeded.partner_key);
+    let ask = host.get(&format!("/deal?{query}"));
+    let ask = ask.partner(&seeded.partner_key);
     let answer = ask.send().await.expect(200).json();
     let deals = answer.as_array().expect("an array");
     deals.iter().map(|view| text(&view["deal"]["id"])).collect()
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().expect("a text").to_owned()
+    value.text().to_owned()
 }
 
 fn ids(deals: &[DealId]) -> Vec<String> {

@@ -44,10 +44,8 @@ async fn a_note_is_kept_and_shown_with_its_deal(on: On) {
     let answer = seat.log(deal, least).await.expect(201);
     let logs = seat.past(deal).await.logs;
     assert_eq!(logs[0].id.to_string(), id_of(&answer));
-    assert_eq!(
-        (logs[0].kind.as_str(), logs[0].subject.as_str()),
-        ("fee", "S")
-    );
+    let expect = ("fee", "S");
+    assert_eq!((logs[0].kind.as_str(), logs[0].subject.as_str()), expect);
     assert!(logs[0].description.is_none() && logs[0].metadata.is_empty());
     // A note changes nothing else.
     assert_eq!(seat.shown(deal).await["deal"]["status"], "open");
@@ -74,11 +72,8 @@ async fn all_notes_are_read_in_pages_newest_first(on: On) {
     ids.reverse();
     let first = seat.notes(deal, "?limit=1").await.expect(200).json();
     let expect = json!({
-        "id": newest["id"],
-        "type": "success",
-        "subject": "Success fee",
-        "description": "Sold within a week",
-        "metadata": note()["metadata"],
+        "id": newest["id"], "type": "success", "subject": "Success fee",
+        "description": "Sold within a week", "metadata": note()["metadata"],
         "createdAt": newest["createdAt"],
     });
     assert_eq!(first["logs"], json!([expect]));

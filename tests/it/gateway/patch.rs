@@ -23,8 +23,7 @@ async fn each_field_changes_the_deal_and_is_shown(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
     accepted(seat.patch(deal, json!({"status": "lost"})).await);
-    let row = seat.exported(deal).await;
-    fields!(row, {"status": "lost", "stage_code": "closed_lost"});
+    fields!(seat.exported(deal).await, {"status": "lost", "stage_code": "closed_lost"});
     accepted(seat.patch(deal, json!({"stageCode": "negotiating"})).await);
     let row = seat.exported(deal).await;
     fields!(row, {"status": "open", "stage_code": "negotiating"});
@@ -59,10 +58,8 @@ async fn each_field_changes_the_deal_and_is_shown(on: On) {
     assert_eq!(history.len(), changes + 1);
     let change = &history[0].changes[0];
     assert_eq!(change.field, "owner_id");
-    assert_eq!(
-        (&change.before, &change.after),
-        (&row["owner_id"], &Value::Null)
-    );
+    let expect = (&row["owner_id"], &Value::Null);
+    assert_eq!((&change.before, &change.after), expect);
     accepted(seat.patch(deal, json!({"stageCode": "negotiating"})).await);
     assert_eq!(seat.shown(deal).await["deal"]["stageCode"], "negotiating");
     let all = json!({"status": "won", "stageCode": "visit_completed",

@@ -4,7 +4,7 @@
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_pipeline::deploy;
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, Json, On, Options, fields, has};
+use leadhost_tests::{Host, Json, On, Options, eventually, fields, has};
 use serde_json::json;
 
 use super::{form, harm, lead, misbehaving};
@@ -56,8 +56,7 @@ async fn a_lead_is_converted_and_the_answer_names_deal_and_contact(on: On) {
 async fn a_bad_item_harms_no_other_and_the_answer_says_which_is_which(on: On) {
     let (host, declared) = form(on).await;
     let body = json!([
-        lead("f-1", "Lia Prado", "11 98888-0001"),
-        {"nome": "Sem contato"},
+        lead("f-1", "Lia Prado", "11 98888-0001"), {"nome": "Sem contato"},
         lead("f-1", "Lia Prado", "11 98888-0001"),
     ]);
     let answer = host.deliver_json(&declared, "form", &body).await.json();
@@ -127,10 +126,7 @@ async fn a_lead_with_a_text_above_its_limit_is_stored_and_a_note_names_both_leng
         assert!(named, "{slug}: {:?}", stored.notes);
         let id = answer.json()["leads"][0]["dealId"].text().to_owned();
         let deals = host.deals(&declared, &format!("dealId={id}")).await;
-        assert_eq!(
-            deals[0]["person"]["phoneNumber"], "+5511987654321",
-            "{deals:?}"
-        );
+        fields!(deals, {"0.person.phoneNumber": "+5511987654321"});
         if word == "name" {
             assert_eq!(deals[0]["person"]["name"], "n".repeat(255));
         }
@@ -196,9 +192,8 @@ async fn a_conversion_past_the_inline_budget_continues_after_the_answer(on: On) 
 }
 
 async fn a_failing_converter_loses_no_delivery_and_the_sender_gets_queued(on: On) {
-    let options = Options::patient(on)
-        .with("plugins.output_mib", 8)
-        .with("plugins.memory_mib", 32);
+    let options = Options::patient(on).with("plugins.output_mib", 8);
+    let options = options.with("plugins.memory_mib", 32);
     let host = Host::start(options).await;
     host.converter(guests::misbehave()).await;
     let cases = [
@@ -208,17 +203,13 @@ async fn a_failing_converter_loses_no_delivery_and_the_sender_gets_queued(on: On
         ("output", 10 << 20),
         ("status", 0),
     ];
-    let file: String = cases
-        .iter()
-        .map(|(word, size)| harm(word, word, *size))
-        .collect();
+    let file = cases.iter().map(|(word, size)| harm(word, word, *size));
+    let file: String = file.collect();
     let declared = host.declare(&file).await;
     for (word, _) in cases {
         let ask = host.post(&declared.address(word)).body("kept");
         let answer = ask.send().await.expect(200);
-        let json = answer.json();
-        assert_eq!(json["success"], true, "{word}");
-        assert_eq!(json["status"], "queued", "{word}");
+        fields!(answer.json(), {"success": true, "status": "queued"}; "{word}");
         let stored = host.delivery(&answer).await;
         assert_eq!(stored.summary.status, DeliveryStatus::Failed, "{word}");
         assert_eq!(stored.summary.attempts, 1, "{word}");
@@ -229,9 +220,8 @@ async fn a_failing_converter_loses_no_delivery_and_the_sender_gets_queued(on: On
 }
 
 async fn a_converter_that_never_ends_fails_at_the_workers_deadline(on: On) {
-    let options = Options::on(on)
-        .with("plugins.inline_ms", 20)
-        .with("plugins.deadline_ms", 1_000);
+    let options = Options::on(on).with("plugins.inline_ms", 20);
+    let options = options.with("plugins.deadline_ms", 1_000);
     let host = Host::working_with(options).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("loop", "loop", 0)).await;
@@ -248,8 +238,8 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: 
     let id = host.delivery(&answer).await.summary.id;
     for attempts in 2..=3 {
         host.pass(3_600).await;
-        leadhost_tests::until("the next attempt", async || {
-            (host.stored(id).await.summary.attempts == attempts).then_some(())
+        eventually("the next attempt", async || {
+            host.stored(id).await.summary.attempts == attempts
         })
         .await;
     }
@@ -258,7 +248,7 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: 
     assert_eq!(parked.next_attempt_at, None);
     let last = parked.summary.ran.clone().expect("it ran");
 
-    let mended = Variant::mended("1.0.1", "trap");
+    let mended = Variant::version("1.0.1").mended("trap");
     let digest = host.converter(mended.component()).await;
     let converted = host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(converted.summary.ran.expect("it ran").digest, digest);
@@ -282,12 +272,8 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: 
 async fn a_delivery_whose_converter_does_not_serve_waits_for_it(on: On) {
     let (host, declared) = form(on).await;
     // As after a start at which the stored version failed to load.
-    let serving = host
-        .app
-        .core
-        .plugins
-        .active("example-form")
-        .expect("it serves");
+    let serving = host.app.core.plugins.active("example-form");
+    let serving = serving.expect("it serves");
     host.app.core.plugins.retire(&serving.digest);
     let ask = host.post(&declared.address("form"));
     let body = lead("f-1", "Lia Prado", "11 98888-0001");
@@ -313,9 +299,9 @@ async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer(on: On)
     host.stored(id).await;
     host.advance(2 * 24 * 3_600).await;
     let host = host.restart().await;
-    leadhost_tests::until("the delivery is gone", async || {
+    eventually("the delivery is gone", async || {
         let found = host.store().delivery(id).await.expect("a store");
-        found.is_none().then_some(())
+        found.is_none()
     })
     .await;
     assert_eq!(host.deals(&declared, "externalId=f-1").await.len(), 1);

@@ -2,7 +2,7 @@
 
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, On, Options, until};
+use leadhost_tests::{Host, On, Options, eventually};
 
 use super::fetches::pointer;
 use super::harm;
@@ -16,7 +16,6 @@ leadhost_tests::on_every_store! {
     a_conversion_that_takes_longer_than_its_lease_is_not_begun_again,
 }
 
-/// Deliveries that loop.
 const LOOPS: usize = 24;
 
 async fn a_fetched_lead_does_not_wait_for_the_loops_of_another_connection(on: On) {
@@ -27,7 +26,7 @@ async fn a_fetched_lead_does_not_wait_for_the_loops_of_another_connection(on: On
     let host = Host::start(options).await;
     let double = double();
     let fetch = format!("http://{}/leads", double.address());
-    let variant = Variant::fetching("1.0.0", &fetch);
+    let variant = Variant::version("1.0.0").fetch(&fetch);
     host.converter(variant.component()).await;
     let bad = harm("bad", "loop", 0);
     let good = pointer("good", "fetch", &double);
@@ -49,9 +48,8 @@ async fn a_fetched_lead_does_not_wait_for_the_loops_of_another_connection(on: On
 }
 
 async fn a_sender_is_asked_to_retry_for_its_own_backlog_only(on: On) {
-    let options = Options::patient(on)
-        .with("intake.waiting", 4)
-        .with("intake.waiting_of_connection", 3);
+    let options = Options::patient(on).with("intake.waiting", 4);
+    let options = options.with("intake.waiting_of_connection", 3);
     let host = Host::start(options).await;
     host.converter(guests::misbehave()).await;
     let file = ["bad", "worse", "good"].map(|name| harm(name, "trap", 0));
@@ -88,9 +86,9 @@ async fn the_backlog_is_known_after_a_restart(on: On) {
     }
     let host = host.restart().await;
     // The clock stands, so that nothing is retried.
-    leadhost_tests::until("the backlog is counted", async || {
+    eventually("the backlog is counted", async || {
         let answer = host.post(&declared.address("bad")).send().await;
-        (answer.status == 503).then_some(())
+        answer.status == 503
     })
     .await;
     host.deliver(&declared, "good").await;
@@ -99,9 +97,8 @@ async fn the_backlog_is_known_after_a_restart(on: On) {
 const LEASE: &str = "select coalesce(max(lease), 0) from queue where lease_until_at is not null";
 
 async fn a_conversion_that_takes_longer_than_its_lease_is_not_begun_again(on: On) {
-    let options = Options::patient(on.clone())
-        .with("plugins.inline_ms", 50)
-        .with("worker.lease_seconds", 3);
+    let options = Options::patient(on.clone()).with("plugins.inline_ms", 50);
+    let options = options.with("worker.lease_seconds", 3);
     let host = Host::start(options).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("slow", "loop", 0)).await;
@@ -109,10 +106,7 @@ async fn a_conversion_that_takes_longer_than_its_lease_is_not_begun_again(on: On
     let answer = host.post(&slow).send().await.expect(200);
     assert_eq!(answer.json()["status"], "queued");
     host.work();
-    until("it is claimed", async || {
-        (host.count(LEASE).await > 0).then_some(())
-    })
-    .await;
+    eventually("it is claimed", async || host.count(LEASE).await > 0).await;
     let lease = host.count(LEASE).await;
     let lease_end = match on {
         On::Sqlite => "select max(lease_until_at) from queue",
@@ -123,8 +117,8 @@ async fn a_conversion_that_takes_longer_than_its_lease_is_not_begun_again(on: On
     for _ in 0..3 {
         let end = host.count(lease_end).await;
         host.advance(2).await;
-        until("its lease is renewed", async || {
-            (host.count(lease_end).await > end).then_some(())
+        eventually("its lease is renewed", async || {
+            host.count(lease_end).await > end
         })
         .await;
     }

@@ -5,7 +5,7 @@ use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::limits;
 use leadhost_pipeline::replay::{self, ReplayError};
 use leadhost_tests::host_actions::signature;
-use leadhost_tests::{Declared, Host, On, Options, fields, guests, has};
+use leadhost_tests::{Declared, Host, On, Options, fields, guests, has, lacks};
 use serde_json::json;
 
 use super::replay_options;
@@ -39,13 +39,8 @@ async fn portal(on: On) -> (Host, Declared) {
 
 fn olx(id: &str) -> String {
     let body = json!({
-        "leadOrigin": "Portal",
-        "originLeadId": id,
-        "clientListingId": "CA-7",
-        "name": "Rui Tavares",
-        "ddd": "21",
-        "phone": "988880002",
-        "email": "rui@example.com",
+        "leadOrigin": "Portal", "originLeadId": id, "clientListingId": "CA-7",
+        "name": "Rui Tavares", "ddd": "21", "phone": "988880002", "email": "rui@example.com",
         "message": "Ainda está livre?",
     });
     body.to_string()
@@ -77,8 +72,7 @@ async fn a_sender_without_proof_gets_401_and_its_delivery_is_kept(on: On) {
     let count = asks.len();
     for ask in asks {
         let answer = ask.send().await.expect(401);
-        let body = answer.json();
-        fields!(body, {"statusCode": 401, "error": "Unauthorized"});
+        fields!(answer.json(), {"statusCode": 401, "error": "Unauthorized"});
         assert!(!answer.header("www-authenticate").is_empty());
     }
     let kept = host.with_status(DeliveryStatus::Quarantined).await;
@@ -86,7 +80,6 @@ async fn a_sender_without_proof_gets_401_and_its_delivery_is_kept(on: On) {
     assert!(host.deals(&declared, "externalId=o-1").await.is_empty());
 }
 
-/// The largest possible body, different for each number.
 fn junk(number: u8) -> String {
     char::from(b'a' + number)
         .to_string()
@@ -128,10 +121,8 @@ async fn junk_does_not_push_a_true_lead_out_of_quarantine(on: On) {
     let expect = before.chain((2..17).map(junk)).chain(leads[1..].to_vec());
     let kept = quarantined(&host).await;
     assert_eq!(kept.len(), 17);
-    assert!(
-        kept.into_iter().eq(expect),
-        "the leads, and the newest junk"
-    );
+    let is_so = kept.into_iter().eq(expect);
+    assert!(is_so, "the leads, and the newest junk");
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
     let line = "leadhost_quarantine_evicted_total 2";
     has!(metrics, line);
@@ -156,39 +147,28 @@ async fn a_corrected_secret_releases_the_quarantined_deliveries(on: On) {
     let ask = host.post(&declared.address("portal")).body(olx("o-1"));
     ask.basic("portal:made-up-word").send().await.expect(401);
     let id = host.with_status(DeliveryStatus::Quarantined).await[0];
-    assert!(
-        !host.keeps("cG9ydGFsOm1hZGUtdXAtd29yZA").await,
-        "the proof is sealed"
-    );
+    let is_so = !host.keeps("cG9ydGFsOm1hZGUtdXAtd29yZA").await;
+    assert!(is_so, "the proof is sealed");
 
     let replay = async |release: bool| {
         let options = replay_options(false, release);
         replay::one(&host.app.pipeline, id, options).await
     };
     let refused = replay(false).await;
-    assert!(
-        matches!(refused, Err(ReplayError::Quarantined(_))),
-        "{refused:?}"
-    );
+    let expected = matches!(refused, Err(ReplayError::Quarantined(_)));
+    assert!(expected, "{refused:?}");
     let release = format!("`leadhost delivery replay {id} --release`");
-    let refused = refused.expect_err("it is refused").to_string();
-    has!(refused, &release);
+    has!(refused.expect_err("it is refused").to_string(), &release);
     let refused = replay(true).await;
-    assert!(
-        matches!(refused, Err(ReplayError::StillUnproven { .. })),
-        "{refused:?}"
-    );
-    assert_eq!(
-        host.stored(id).await.summary.status,
-        DeliveryStatus::Quarantined
-    );
+    let expected = matches!(refused, Err(ReplayError::StillUnproven { .. }));
+    assert!(expected, "{refused:?}");
+    let expect = DeliveryStatus::Quarantined;
+    assert_eq!(host.stored(id).await.summary.status, expect);
 
     host.declare(OLX).await;
     let refused = replay(false).await;
-    assert!(
-        matches!(refused, Err(ReplayError::Quarantined(_))),
-        "{refused:?}"
-    );
+    let expected = matches!(refused, Err(ReplayError::Quarantined(_)));
+    assert!(expected, "{refused:?}");
     let released = replay(true).await.expect("the proof holds now");
     assert_eq!(released.status, DeliveryStatus::Converted);
     assert_eq!(host.deals(&declared, "externalId=o-1").await.len(), 1);
@@ -223,9 +203,7 @@ async fn a_signature_is_over_the_bytes_as_they_came(on: On) {
 async fn a_connection_adds_checks_of_its_own(on: On) {
     let host = Host::working(on).await;
     host.activate("converter-mapping").await;
-    let declared = host
-        .declare(
-            r#"
+    let file = r#"
 [[connections]]
 name = "hook"
 partner = "acme"
@@ -240,9 +218,8 @@ secret = "key"
 scheme = "hmac-sha256"
 encoding = "base64"
 proof = { place = "header", name = "X-Signature" }
-"#,
-        )
-        .await;
+"#;
+    let declared = host.declare(file).await;
     let body = json!({"id": "m-1", "nome": "Eva Luz", "telefone": "11 98888-0004"}).to_string();
     let proof = {
         use base64::Engine as _;
@@ -311,9 +288,7 @@ async fn a_source_without_a_handshake_answers_with_the_allowed_methods(on: On) {
 async fn a_guest_sees_no_secret_in_its_input(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
-    let declared = host
-        .declare(
-            r#"
+    let file = r#"
 [[connections]]
 name = "eyes"
 partner = "acme"
@@ -327,9 +302,8 @@ proof = { place = "query", name = "token" }
 secret = "word"
 scheme = "bearer"
 proof = { place = "header", name = "X-Proof" }
-"#,
-        )
-        .await;
+"#;
+    let declared = host.declare(file).await;
     let ask = host.post(&format!("{}?token=tok&a=1", declared.address("eyes")));
     let ask = ask.header("x-proof", "Bearer made-up-key");
     let answer = ask.header("cookie", "session=1").send().await.expect(200);
@@ -341,7 +315,5 @@ proof = { place = "header", name = "X-Proof" }
     // The misbehaving converter copies its whole input to attributes.
     let seen = deals[0]["deal"]["props"]["attributes"].to_string();
     has!(seen, "x-proof");
-    for secret in ["\"tok\"", "made-up-key", "session=1"] {
-        assert!(!seen.contains(secret), "{secret} in {seen}");
-    }
+    lacks!(seen, "\"tok\"", "made-up-key", "session=1"; "in");
 }

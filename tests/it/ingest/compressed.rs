@@ -6,7 +6,7 @@ use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::limits;
 use leadhost_pipeline::replay;
 use leadhost_tests::host_actions::signature;
-use leadhost_tests::{Host, Json, On, guests, has};
+use leadhost_tests::{Host, On, guests, has};
 
 use serde_json::json;
 
@@ -45,9 +45,8 @@ async fn each_content_coding_is_decoded_to_the_original_body(on: On) {
             _ => zstd,
         };
         let body = lead(coding, "Ana", "11 98888-0003").to_string();
-        let ask = host
-            .post(&declared.address("form"))
-            .header("content-encoding", coding);
+        let ask = host.post(&declared.address("form"));
+        let ask = ask.header("content-encoding", coding);
         let answer = ask.body(pack(body.as_bytes())).send().await.expect(200);
         assert_eq!(answer.json()["status"], "converted", "{coding}");
         // The stored body is decompressed, so that it can be read and converted
@@ -96,9 +95,8 @@ async fn a_word_that_is_no_coding_is_passed_over_at_both_addresses(on: On) {
     host.converter(guests::example_form()).await;
     host.converter(guests::sandbox()).await;
     let signed = format!("{FORM}secrets = {{ form-key = \"made-up-key\" }}\n");
-    let declared = host
-        .declare(&format!("{signed}{}", crate::channels::VOICE))
-        .await;
+    let file = format!("{signed}{}", crate::channels::VOICE);
+    let declared = host.declare(&file).await;
     let webhook = json!({"events": [{"inbound": {"from": "+5511987650101", "text": "Oi"}}]});
     for (number, words) in [
         "UTF-8",
@@ -123,22 +121,19 @@ async fn a_word_that_is_no_coding_is_passed_over_at_both_addresses(on: On) {
             _ => body.into_bytes(),
         };
         let body = pack(lead(&format!("f-{number}"), "Ana", "11 98888-0003").to_string());
-        let ask = host
-            .post(&declared.address("form"))
-            .header("content-encoding", words);
+        let ask = host.post(&declared.address("form"));
+        let ask = ask.header("content-encoding", words);
         let ask = ask.header("x-form-signature", &signature("made-up-key", &body));
         let answer = ask.body(body).send().await.expect(200).json();
         assert_eq!(answer["status"], "converted", "{words}: {answer}");
-        let ask = host
-            .post(&declared.webhook("voice"))
-            .header("content-encoding", words);
+        let ask = host.post(&declared.webhook("voice"));
+        let ask = ask.header("content-encoding", words);
         ask.body(pack(webhook.to_string())).send().await.expect(200);
     }
     let messages = host.rows(&declared, "messages").await;
     assert_eq!(messages.len(), 13);
 }
 
-/// A lead in brotli.
 const BROTLI: &str =
     "ixyAeyJpZCI6ImYtMSIsIm5vbWUiOiJBbmEgU291emEiLCJ0ZWxlZm9uZSI6IjExIDk4ODg4LTAwMDMifQM=";
 
@@ -148,12 +143,10 @@ async fn a_body_of_an_unknown_coding_is_kept_until_it_can_be_read(on: On) {
     host.converter(guests::example_form()).await;
     host.converter(guests::sandbox()).await;
     let signed = format!("{FORM}secrets = {{ form-key = \"made-up-key\" }}\n");
-    let declared = host
-        .declare(&format!("{signed}{}", crate::channels::VOICE))
-        .await;
-    let brotli = base64::engine::general_purpose::STANDARD
-        .decode(BROTLI)
-        .expect("base64");
+    let file = format!("{signed}{}", crate::channels::VOICE);
+    let declared = host.declare(&file).await;
+    let brotli = base64::engine::general_purpose::STANDARD.decode(BROTLI);
+    let brotli = brotli.expect("base64");
     let send = async |address: &str, coding: &str, key: &str| {
         let ask = host.post(address).header("content-encoding", coding);
         let ask = ask.header("x-form-signature", &signature(key, &brotli));
@@ -199,8 +192,7 @@ async fn unreadable_bodies_are_refused_and_kept_and_oversized_ones_are_not(on: O
         ("zstd", &binary),
     ] {
         let refused = send(coding, body.clone()).await.expect(400).json();
-        let message = refused["message"].text();
-        has!(message, "decompressed", "kept as");
+        has!(refused["message"], "decompressed", "kept as");
     }
     let rejected = host.with_status(DeliveryStatus::Rejected).await;
     assert_eq!(rejected.len(), 4);

@@ -40,10 +40,8 @@ proof = {{ place = "header", name = "x-token" }}
 }
 
 async fn deliver(host: &Host, declared: &Declared, body: &str) -> DeliveryDetail {
-    let ask = host
-        .post(&declared.address("log"))
-        .header("x-token", SECRET)
-        .body(body.to_owned());
+    let ask = host.post(&declared.address("log"));
+    let ask = ask.header("x-token", SECRET).body(body.to_owned());
     let answer = ask.send().await.expect(200);
     host.delivery(&answer).await
 }
@@ -73,8 +71,7 @@ async fn a_crash_tells_the_operator_what_happened(on: On) {
     assert!(at("line 0") < at("read no lead"));
     assert!(at("read no lead") < at("misbehave/src/"));
     assert!(at("misbehave/src/") < at("the last words"));
-    let text = shown["notes"].to_string();
-    lacks!(text, "\\u001b");
+    lacks!(shown["notes"].to_string(), "\\u001b");
 }
 
 async fn a_secret_in_the_log_is_masked(on: On) {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::limits;
-use leadhost_tests::{On, fields, has, until};
+use leadhost_tests::{On, eventually, fields, has, until};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 
@@ -30,8 +30,7 @@ async fn an_unknown_connection_is_not_found_in_the_gateways_shape(on: On) {
         let target = format!("/ingest-lead/{id}");
         for ask in [host.post(&target), host.get(&target)] {
             let answer = ask.send().await.expect(404).json();
-            assert_eq!(answer["statusCode"], 404, "{id}");
-            assert_eq!(answer["error"], "Not Found", "{id}");
+            fields!(answer, {"statusCode": 404, "error": "Not Found"}; "{id}");
         }
     }
 }
@@ -49,12 +48,8 @@ async fn bodies_that_are_no_json_are_refused_and_kept(on: On) {
 
 async fn blank_texts_are_absent_and_a_lead_of_them_alone_makes_no_deal(on: On) {
     let (host, declared) = misbehaving(on, "source", "blank", 0).await;
-    let answer = host
-        .post(&declared.address("source"))
-        .body("{}")
-        .send()
-        .await
-        .expect(200);
+    let ask = host.post(&declared.address("source")).body("{}");
+    let answer = ask.send().await.expect(200);
     let said = answer.json();
     fields!(said, {"problems.0.item": 0, "problems.0.status": "invalid"});
     assert_eq!(said["leads"].as_array().map(Vec::len), Some(1), "{said}");
@@ -66,13 +61,7 @@ async fn blank_texts_are_absent_and_a_lead_of_them_alone_makes_no_deal(on: On) {
         "contact": {"phones": ["+5511987654321"]}, "attributes": {"x": 1, "budget": "10 mil"},
         "source": "source",
     });
-    for absent in [
-        "message",
-        "listings",
-        "campaign",
-        "unreadPhones",
-        "unreadEmails",
-    ] {
+    for absent in "message listings campaign unreadPhones unreadEmails".split(' ') {
         assert!(props.get(absent).is_none(), "{absent}: {props}");
     }
     let notes = host.delivery(&answer).await.notes.join(" ");
@@ -119,9 +108,8 @@ async fn ids_keep_all_their_digits(on: On) {
     let answer = host.post(&declared.address("form")).body(body).send().await;
     let answer = answer.expect(200).json();
     assert_eq!(answer["leads"][0]["externalId"], "90071992547409931234");
-    let deals = host
-        .deals(&declared, "externalId=90071992547409931234")
-        .await;
+    let deals = host.deals(&declared, "externalId=90071992547409931234");
+    let deals = deals.await;
     let attributes = &deals[0]["deal"]["props"]["attributes"];
     assert_eq!(attributes["anuncio"].to_string(), "9007199254740993");
     let rows = host.rows(&declared, "deals").await;
@@ -167,11 +155,8 @@ async fn an_incomplete_body_leaves_nothing(on: On) {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     drop(stream);
-    host.post(&declared.address("form"))
-        .body("[]")
-        .send()
-        .await
-        .expect(200);
+    let ask = host.post(&declared.address("form")).body("[]");
+    ask.send().await.expect(200);
     let filter = leadhost_store::DeliveryFilter {
         limit: 10,
         ..Default::default()
@@ -189,9 +174,9 @@ async fn a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing(on: On)
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     drop(stream);
-    until("the delivery is done", async || {
+    eventually("the delivery is done", async || {
         let done = host.with_status(DeliveryStatus::Ignored).await;
-        (done.len() == 1).then_some(())
+        done.len() == 1
     })
     .await;
 }

@@ -3,7 +3,7 @@
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::limits;
 use leadhost_pipeline::replay::{self, ReplayOptions};
-use leadhost_tests::{Host, Hosts, On, guests};
+use leadhost_tests::{Host, Hosts, On, eventually, guests};
 
 use super::harm;
 
@@ -69,16 +69,13 @@ async fn a_large_delivery_that_is_killed_half_way_brings_each_lead_once(on: On) 
         .await;
     let path = hosts.ingest("portal");
     let mut service = hosts.start(0).await;
-    let answer = service
-        .ask("gateway", "POST", &path)
-        .send()
-        .await
-        .expect(200);
+    let ask = service.ask("gateway", "POST", &path);
+    let answer = ask.send().await.expect(200);
     assert_eq!(answer.json()["status"], "queued");
     let items = "select count(*) from items";
     for least in [1, 150, 500] {
-        leadhost_tests::until("some of it is there", async || {
-            (hosts.count(items).await >= least).then_some(())
+        eventually("some of it is there", async || {
+            hosts.count(items).await >= least
         })
         .await;
         service.kill();
@@ -86,10 +83,7 @@ async fn a_large_delivery_that_is_killed_half_way_brings_each_lead_once(on: On) 
         service = hosts.start(0).await;
     }
     let done = "select count(*) from deliveries where status = 'converted'";
-    leadhost_tests::until("all of it is there", async || {
-        (hosts.count(done).await == 1).then_some(())
-    })
-    .await;
+    eventually("all of it is there", async || hosts.count(done).await == 1).await;
     assert_eq!(hosts.count(items).await, 1_500);
     let deals = "select count(*) from deals";
     assert_eq!(hosts.count(deals).await, 1_500);

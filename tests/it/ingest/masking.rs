@@ -65,9 +65,8 @@ async fn a_wrong_secret_is_kept_for_another_check_and_not_shown(on: On) {
     host.declare(&ADS.replace("made-up-form-key", "their-own-key"))
         .await;
     let options = replay_options(false, true);
-    let released = replay::one(&host.app.pipeline, id, options)
-        .await
-        .expect("proven");
+    let released = replay::one(&host.app.pipeline, id, options).await;
+    let released = released.expect("proven");
     assert_eq!(released.status, DeliveryStatus::Converted);
     lacks!(shown().await, "their-own-key");
 }
@@ -120,9 +119,7 @@ async fn a_damaged_body_is_checked_by_its_secret_and_converted(on: On) {
 async fn a_secret_that_stands_under_the_name_of_an_id_leaves_the_leads_own_id(on: On) {
     let host = Host::working(on).await;
     host.activate("converter-mapping").await;
-    let declared = host
-        .declare(
-            r#"
+    let file = r#"
 [[connections]]
 name = "crm"
 partner = "acme"
@@ -134,14 +131,11 @@ carriedSecrets = [{ place = "json", name = "conta.id" }]
 secret = "account"
 scheme = "equals"
 proof = { place = "json", name = "conta.id" }
-"#,
-        )
-        .await;
+"#;
+    let declared = host.declare(file).await;
     let ask = |account: &str| {
         let body = json!({
-            "id": "c-1",
-            "nome": "Ivo Salles",
-            "telefone": "11 98888-0005",
+            "id": "c-1", "nome": "Ivo Salles", "telefone": "11 98888-0005",
             "conta": {"id": account},
         });
         host.post(&declared.address("crm")).json(&body)

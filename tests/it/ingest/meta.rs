@@ -7,7 +7,9 @@ use leadhost_domain::time::Micros;
 use leadhost_pipeline::replay;
 use leadhost_tests::graph::{GraphDouble, GraphOptions, proof};
 
-use leadhost_tests::{Answer, Declared, Host, Json, On, Options, fields, has, lacks, until};
+use leadhost_tests::{
+    Answer, Declared, Host, Json, On, Options, eventually, fields, has, lacks, until,
+};
 use serde_json::{Value, json};
 
 use super::replay_options;
@@ -20,8 +22,7 @@ leadhost_tests::on_every_store! {
     an_expired_token_pauses_the_connection_until_it_is_resumed,
     a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not,
     a_rate_limit_of_the_provider_is_respected_for_the_time_that_it_names,
-    a_remote_server_that_hangs_up_is_tried_again,
-    a_page_of_html_in_place_of_an_answer_is_tried_again,
+    a_remote_server_that_hangs_up_or_answers_with_a_page_is_tried_again,
     a_name_that_looks_like_a_slot_is_only_a_name,
     one_address_serves_two_pages_and_an_unknown_one_is_unrouted,
     a_lead_at_an_unsigned_address_is_not_routed_to_a_page_with_a_signature,
@@ -39,7 +40,6 @@ pub(super) fn double() -> GraphDouble {
     GraphDouble::start(GraphOptions::default()).expect("a free port")
 }
 
-/// A connection whose pages are fetched from the double.
 pub(super) fn connection(name: &str, double: &GraphDouble, page: &str) -> String {
     let address = double.address();
     format!(
@@ -90,8 +90,8 @@ impl Meta {
     }
 
     pub(super) async fn asked(&self, times: usize) {
-        until("the double is asked", async || {
-            (self.double.requests().len() >= times).then_some(())
+        eventually("the double is asked", async || {
+            self.double.requests().len() >= times
         })
         .await;
     }
@@ -116,12 +116,8 @@ impl Meta {
 pub(super) async fn send(host: &Host, address: &str, body: &Value) -> Answer {
     let bytes = body.to_string();
     let ask = host.post(address);
-    let ask = ask.signed(
-        "x-hub-signature-256",
-        "sha256=",
-        APP_SECRET,
-        bytes.as_bytes(),
-    );
+    let given = "x-hub-signature-256";
+    let ask = ask.signed(given, "sha256=", APP_SECRET, bytes.as_bytes());
     ask.send().await
 }
 
@@ -203,8 +199,7 @@ async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
     // The clock jumps here: no lease may expire.
     let meta = Meta::with(Options::patient(on).with("worker.lease_seconds", 1_000_000)).await;
     let id = meta.announce(&["440000000000001"]).await;
-    let message = meta.noted(id).await;
-    has!(message, "100/33");
+    has!(meta.noted(id).await, "100/33");
     let key = meta.host.admin_key().await;
     let shown = async || {
         let ask = meta
@@ -243,23 +238,17 @@ async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
 async fn an_expired_token_pauses_the_connection_until_it_is_resumed(on: On) {
     let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000002"]).await;
-    let reason = meta.paused().await;
-    has!(reason, "190");
+    has!(meta.paused().await, "190");
     // While it is paused, new deliveries are accepted and nothing is fetched.
     let later = meta.announce(&["440000000000013"]).await;
     meta.host.pass(3_600).await;
-    let requests = meta.double.requests().len();
-    assert_eq!(requests, 1);
-    assert_eq!(
-        meta.host.stored(later).await.summary.status,
-        DeliveryStatus::Queued
-    );
+    assert_eq!(meta.double.requests().len(), 1);
+    let expect = DeliveryStatus::Queued;
+    assert_eq!(meta.host.stored(later).await.summary.status, expect);
     meta.host.resume(&meta.declared.id("meta")).await;
     meta.host.becomes(later, DeliveryStatus::Converted).await;
-    assert_eq!(
-        meta.host.stored(id).await.summary.status,
-        DeliveryStatus::Queued
-    );
+    let expect = DeliveryStatus::Queued;
+    assert_eq!(meta.host.stored(id).await.summary.status, expect);
 }
 
 async fn a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not(on: On) {
@@ -274,8 +263,7 @@ async fn a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not(on: On
         double,
     };
     let id = meta.announce(&["440000000000011"]).await;
-    let reason = meta.paused().await;
-    has!(reason, "190");
+    has!(meta.paused().await, "190");
     meta.host.declare(&right).await;
     meta.host.resume(&meta.declared.id("meta")).await;
     meta.host.pass(3_600).await;
@@ -286,13 +274,11 @@ async fn a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not(on: On
 }
 
 async fn a_rate_limit_of_the_provider_is_respected_for_the_time_that_it_names(on: On) {
-    let options = Options::patient(on)
-        .with("worker.backoff_first_seconds", 0)
-        .with("worker.backoff_longest_seconds", 0);
+    let options = Options::patient(on).with("worker.backoff_first_seconds", 0);
+    let options = options.with("worker.backoff_longest_seconds", 0);
     let meta = Meta::with(options).await;
     let id = meta.announce(&["440000000000003"]).await;
-    let message = meta.noted(id).await;
-    has!(message, "613");
+    has!(meta.noted(id).await, "613");
     let now = Micros(meta.host.app.core.clock.now().0);
     let early = meta
         .host
@@ -306,27 +292,22 @@ async fn a_rate_limit_of_the_provider_is_respected_for_the_time_that_it_names(on
     assert_eq!(meta.double.requests().len(), 2);
 }
 
-async fn a_remote_server_that_hangs_up_is_tried_again(on: On) {
+async fn a_remote_server_that_hangs_up_or_answers_with_a_page_is_tried_again(on: On) {
     let meta = Meta::new(on).await;
-    let id = meta.announce(&["440000000000004"]).await;
-    let message = meta.noted(id).await;
-    has!(message, "no answer from");
-    let connection = meta.host.connection(&meta.declared.id("meta")).await;
-    assert!(connection.paused.is_none(), "no operator action is needed");
-    let asked = meta.double.requests().len();
-    meta.host.pass(3_600).await;
-    meta.asked(asked + 1).await;
-}
-
-async fn a_page_of_html_in_place_of_an_answer_is_tried_again(on: On) {
-    let meta = Meta::new(on).await;
-    let id = meta.announce(&["440000000000005"]).await;
-    let message = meta.noted(id).await;
-    has!(message, "status 500");
-    assert_eq!(
-        meta.host.stored(id).await.summary.status,
-        DeliveryStatus::Queued
-    );
+    for (lead, reason) in [
+        ("440000000000004", "no answer from"),
+        ("440000000000005", "status 500"),
+    ] {
+        let id = meta.announce(&[lead]).await;
+        has!(meta.noted(id).await, reason);
+        let expect = DeliveryStatus::Queued;
+        assert_eq!(meta.host.stored(id).await.summary.status, expect);
+        let connection = meta.host.connection(&meta.declared.id("meta")).await;
+        assert!(connection.paused.is_none(), "no operator action is needed");
+        let asked = meta.double.requests().len();
+        meta.host.pass(3_600).await;
+        meta.asked(asked + 1).await;
+    }
 }
 
 async fn a_name_that_looks_like_a_slot_is_only_a_name(on: On) {
@@ -364,9 +345,8 @@ async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted(on: On) {
         (PAGE, "440000000000011", "first"),
         (OTHER_PAGE, "440000000000012", "second"),
     ] {
-        let answer = send(&host, &address, &webhook(page, &[lead]))
-            .await
-            .expect(200);
+        let answer = send(&host, &address, &webhook(page, &[lead])).await;
+        let answer = answer.expect(200);
         let id = host.delivery(&answer).await.summary.id;
         host.becomes(id, DeliveryStatus::Converted).await;
         let deals = host.deals(&declared, &format!("externalId={lead}")).await;
@@ -380,11 +360,10 @@ async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted(on: On) {
     .await;
     let answer = answer.expect(200);
     let json = answer.json();
-    fields!(json, {"success": true, "status": "queued", "problems.0.status": "unrouted"});
-    assert_eq!(
-        json["problems"][0]["message"],
-        "no connection of the workspace answers to page-id 700000000000009"
-    );
+    fields!(json, {
+        "success": true, "status": "queued", "problems.0.status": "unrouted",
+        "problems.0.message": "no connection of the workspace answers to page-id 700000000000009",
+    });
     let stored = host.delivery(&answer).await;
     assert_eq!(stored.summary.status, DeliveryStatus::Unrouted);
 }
@@ -411,10 +390,8 @@ async fn an_unrouted_delivery_is_replayed_once_a_connection_has_its_page(on: On)
     let meta = Meta::new(on).await;
     let answer = meta.send(&webhook(OTHER_PAGE, &["440000000000012"])).await;
     let id = meta.host.delivery(&answer.expect(200)).await.summary.id;
-    assert_eq!(
-        meta.host.stored(id).await.summary.status,
-        DeliveryStatus::Unrouted
-    );
+    let expect = DeliveryStatus::Unrouted;
+    assert_eq!(meta.host.stored(id).await.summary.status, expect);
     let second = connection("second", &meta.double, OTHER_PAGE);
     meta.host.declare(&second).await;
     for (apply, stays) in [
@@ -452,8 +429,7 @@ async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name(on: 
         double,
     };
     let id = meta.announce(&["440000000000011"]).await;
-    let reason = meta.paused().await;
-    has!(reason, &format!("page-token/{PAGE}"));
+    has!(meta.paused().await, &format!("page-token/{PAGE}"));
     meta.host.declare(&whole).await;
     meta.host.resume(&meta.declared.id("meta")).await;
     meta.host.pass(3_600).await;
@@ -469,8 +445,7 @@ async fn a_lead_that_the_remote_server_does_not_have_is_given_up_and_may_be_sent
             (stored.items[0].status == ItemStatus::Failed).then_some(stored)
         })
         .await;
-        let message = done.items[0].message.as_deref().unwrap_or_default();
-        has!(message, "803");
+        has!(done.items[0].message.as_deref().unwrap_or_default(), "803");
         assert_ne!(done.summary.status, DeliveryStatus::Queued);
         assert_eq!(meta.double.requests().len(), times);
     }

@@ -23,17 +23,14 @@ fn preflight(host: &Host, address: &str, origin: &str) -> Ask {
 async fn a_page_of_a_named_origin_may_post_and_read_the_answer(on: On) {
     let host = Host::working(on).await;
     with_form(&host).await;
-    let declared = host
-        .declare(&format!("{FORM}origins = [\"{SITE}\"]\n"))
-        .await;
+    let file = format!("{FORM}origins = [\"{SITE}\"]\n");
+    let declared = host.declare(&file).await;
     let address = declared.address("form");
     let answer = preflight(&host, &address, SITE).send().await.expect(204);
     assert_eq!(answer.header("access-control-allow-origin"), SITE);
     assert_eq!(answer.header("access-control-allow-methods"), "POST");
-    assert_eq!(
-        answer.header("access-control-allow-headers"),
-        "content-type,x-form"
-    );
+    let expect = "content-type,x-form";
+    assert_eq!(answer.header("access-control-allow-headers"), expect);
     let lead = lead("f-1", "Ana", "11 98888-0003").to_string();
     let ask = host.post(&address).header("origin", SITE).body(lead);
     let answer = ask.send().await.expect(200);

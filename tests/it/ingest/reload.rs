@@ -8,8 +8,8 @@ use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords};
-use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, Json, On, Options, has, until};
+use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{Host, Json, On, Options, eventually, has, until};
 use tempfile::TempDir;
 
 use super::harm;
@@ -27,20 +27,14 @@ leadhost_tests::on_every_store! {
     a_start_retries_deliveries_that_a_crash_left_for_the_next_version,
 }
 
-/// A host that watches the inbox.
 async fn watching(on: On, inbox: &TempDir) -> Host {
     Host::working_with(Options::patient(on).with("plugins.inbox", inbox.path().display())).await
 }
 
-/// Puts a whole file there.
 fn put(inbox: &TempDir, name: &str, bytes: &[u8]) {
     let aside = inbox.path().join(format!(".{name}"));
     std::fs::write(&aside, bytes).unwrap();
     std::fs::rename(aside, inbox.path().join(name)).unwrap();
-}
-
-fn version(version: &str) -> Variant<'_> {
-    Variant::version(version)
 }
 
 async fn serving(host: &Host) -> Option<Digest> {
@@ -77,14 +71,14 @@ async fn refused(host: &Host, wasm: &[u8]) -> String {
 async fn a_file_in_the_inbox_serves_without_a_restart(on: On) {
     let inbox = tempfile::tempdir().unwrap();
     let host = watching(on, &inbox).await;
-    let first = version("1.0.0").component();
+    let first = guests::version("1.0.0");
     put(&inbox, "misbehave.wasm", &first);
     serves(&host, &first).await;
     let declared = host.declare(&harm("good", "", 0)).await;
     let answer = host.deliver(&declared, "good").await;
     assert_eq!(answer.json()["status"], "converted");
 
-    let second = version("1.1.0").component();
+    let second = guests::version("1.1.0");
     put(&inbox, "misbehave.wasm", &second);
     serves(&host, &second).await;
     let answer = host.deliver(&declared, "good").await;
@@ -98,7 +92,7 @@ async fn an_inbox_that_is_made_later_is_watched_from_then_on(on: On) {
     let host =
         Host::working_with(Options::patient(on).with("plugins.inbox", later.display())).await;
     std::fs::create_dir(&later).unwrap();
-    let wasm = version("1.0.0").component();
+    let wasm = guests::version("1.0.0");
     std::fs::write(later.join("misbehave.wasm"), &wasm).unwrap();
     serves(&host, &wasm).await;
 }
@@ -106,7 +100,7 @@ async fn an_inbox_that_is_made_later_is_watched_from_then_on(on: On) {
 async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothing(on: On) {
     let inbox = tempfile::tempdir().unwrap();
     let host = watching(on, &inbox).await;
-    let good = version("1.1.0").component();
+    let good = guests::version("1.1.0");
     put(&inbox, "misbehave.wasm", &good);
     serves(&host, &good).await;
     let declared = host.declare(&harm("good", "", 0)).await;
@@ -114,30 +108,21 @@ async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothi
     let broken = [b"\0asm\x0d\0\x01\0".as_slice(), &[0xff; 64]].concat();
     put(&inbox, "broken.wasm", &broken);
     put(&inbox, "text.wasm", b"this is no component");
-    let same = Variant {
-        prefix: "other ",
-        ..version("1.1.0")
-    };
+    let same = Variant::version("1.1.0").prefix("other ");
     let same = same.component();
     put(&inbox, "copy.wasm", &same);
-    let older = version("1.0.9").component();
+    let older = guests::version("1.0.9");
     put(&inbox, "older.wasm", &older);
-    let weaker = Variant {
-        check: "",
-        ..version("1.2.0")
-    };
+    let weaker = Variant::version("1.2.0").check("");
     let weaker = weaker.component();
     put(&inbox, "weaker.wasm", &weaker);
 
     assert!(!refused(&host, &broken).await.is_empty());
     let reason = refused(&host, b"this is no component").await;
     has!(reason, "not WebAssembly");
-    let reason = refused(&host, &same).await;
-    has!(reason, "--accept same-version");
-    let reason = refused(&host, &older).await;
-    has!(reason, "--accept older");
-    let reason = refused(&host, &weaker).await;
-    has!(reason, "--accept weaker-checks");
+    has!(refused(&host, &same).await, "--accept same-version");
+    has!(refused(&host, &older).await, "--accept older");
+    has!(refused(&host, &weaker).await, "--accept weaker-checks");
 
     assert_eq!(serving(&host).await, Some(Digest::compute(&good)));
     let answer = host.deliver(&declared, "good").await;
@@ -160,12 +145,12 @@ async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothi
 /// Waits until `leadhost plugin list` shows these refused files.
 async fn shows(host: &Host, expect: &[&str]) {
     let key = host.admin_key().await;
-    until(&format!("refusals of {expect:?}"), async || {
+    eventually(&format!("refusals of {expect:?}"), async || {
         let list = host.admin("GET", "/admin/v1/plugins").bearer(&key);
         let list = list.send().await.expect(200).json();
         let refusals = list["refusals"].list();
         let names: Vec<_> = refusals.iter().map(|one| one["origin"].as_str()).collect();
-        (names == expect.iter().copied().map(Some).collect::<Vec<_>>()).then_some(())
+        names == expect.iter().copied().map(Some).collect::<Vec<_>>()
     })
     .await;
 }
@@ -173,7 +158,7 @@ async fn shows(host: &Host, expect: &[&str]) {
 async fn a_refusal_is_shown_until_it_is_overtaken(on: On) {
     let inbox = tempfile::tempdir().unwrap();
     let host = watching(on, &inbox).await;
-    let first = version("1.1.0").component();
+    let first = guests::version("1.1.0");
     put(&inbox, "misbehave.wasm", &first);
     serves(&host, &first).await;
     for (name, text) in [
@@ -183,20 +168,19 @@ async fn a_refusal_is_shown_until_it_is_overtaken(on: On) {
         put(&inbox, name, text.as_bytes());
         refused(&host, text.as_bytes()).await;
     }
-    let older = version("1.0.0").component();
+    let older = guests::version("1.0.0");
     put(&inbox, "older.wasm", &older);
     refused(&host, &older).await;
     shows(&host, &["older.wasm", "b.wasm", "a.wasm"]).await;
 
     // A later version of the plugin is activated.
-    let uploaded = host
-        .upload(version("1.2.0").component(), "later.wasm")
-        .await;
+    let uploaded = host.upload(guests::version("1.2.0"), "later.wasm");
+    let uploaded = uploaded.await;
     assert!(uploaded.is_ok(), "the same origin asks nothing");
     shows(&host, &["older.wasm", "b.wasm", "a.wasm"]).await;
     host.advance(1).await;
     // The file has other bytes.
-    put(&inbox, "a.wasm", &version("1.3.0").component());
+    put(&inbox, "a.wasm", &guests::version("1.3.0"));
     shows(&host, &["older.wasm", "b.wasm"]).await;
     std::fs::remove_file(inbox.path().join("b.wasm")).unwrap();
     shows(&host, &["older.wasm"]).await;
@@ -211,7 +195,7 @@ async fn a_refusal_is_shown_until_it_is_overtaken(on: On) {
     shows(&host, &["older.wasm"]).await;
 
     // Its bytes stay refused.
-    let active = version("1.3.0").component();
+    let active = guests::version("1.3.0");
     serves(&host, &active).await;
     let host = host.restart().await;
     let marker = b"this is no component".as_slice();
@@ -233,10 +217,7 @@ async fn what_is_passed_over_is_shown_and_an_overwritten_file_serves(on: On) {
     shows(&host, &["link.wasm", "upper.WASM", "empty.wasm"]).await;
     // Its target appears: a component of one length and time with the next one.
     let [first, second] = ["a ", "b "].map(|prefix| {
-        let variant = Variant {
-            prefix,
-            ..version("1.0.0")
-        };
+        let variant = Variant::version("1.0.0").prefix(prefix);
         variant.component()
     });
     let at = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1);
@@ -287,12 +268,12 @@ async fn without_an_inbox_a_refused_file_is_not_shown(on: On) {
 async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     let inbox = tempfile::tempdir().unwrap();
     let host = watching(on, &inbox).await;
-    let (first, second) = (version("1.0.0").component(), version("1.1.0").component());
+    let (first, second) = (guests::version("1.0.0"), guests::version("1.1.0"));
     put(&inbox, "misbehave.wasm", &first);
     serves(&host, &first).await;
     let taken_in = host.upload(second.clone(), "newer.wasm").await;
     assert!(taken_in.is_ok(), "the same origin asks nothing");
-    let between = version("1.0.5").component();
+    let between = guests::version("1.0.5");
     put(&inbox, "between.wasm", &between);
     refused(&host, &between).await;
     host.roll_back("misbehave").await.expect("one before");
@@ -304,11 +285,8 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     let marker = b"this is no component".as_slice();
     put(&inbox, "zzz.wasm", marker);
     refused(&host, marker).await;
-    assert_eq!(
-        serving(&host).await,
-        Some(Digest::compute(&first)),
-        "the rollback stands"
-    );
+    let expect = Some(Digest::compute(&first));
+    assert_eq!(serving(&host).await, expect, "the rollback stands");
 
     std::fs::remove_file(inbox.path().join("misbehave.wasm")).unwrap();
     let marker = b"this is no component either".as_slice();
@@ -321,7 +299,7 @@ async fn a_swap_under_traffic_loses_no_lead_and_fails_none(on: On) {
     // The clock stands, and on a busy machine the clients send for long until the version is compiled.
     let unlimited = Options::patient(on).with("intake.connection_rate", 0);
     let host = Arc::new(Host::working_with(unlimited).await);
-    let old = host.converter(version("1.0.0").component()).await;
+    let old = host.converter(guests::version("1.0.0")).await;
     let declared = Arc::new(host.declare(&harm("good", "", 0)).await);
     let swapped = Arc::new(AtomicBool::new(false));
     let enough = Arc::new(AtomicBool::new(false));
@@ -345,11 +323,8 @@ async fn a_swap_under_traffic_loses_no_lead_and_fails_none(on: On) {
             })
         })
         .collect();
-    until("traffic", async || {
-        enough.load(Ordering::SeqCst).then_some(())
-    })
-    .await;
-    let new = host.converter(version("1.1.0").component()).await;
+    eventually("traffic", async || enough.load(Ordering::SeqCst)).await;
+    let new = host.converter(guests::version("1.1.0")).await;
     swapped.store(true, Ordering::SeqCst);
     let mut sent = 0;
     let mut by_old = 0;
@@ -359,10 +334,8 @@ async fn a_swap_under_traffic_loses_no_lead_and_fails_none(on: On) {
             assert_eq!(answer.json()["status"], "converted");
             let ran = host.delivery(&answer).await.summary.ran.expect("it ran");
             assert!([&old, &new].contains(&&ran.digest));
-            assert!(
-                !is_after || ran.digest == new,
-                "begun after the swap was answered"
-            );
+            let is_so = !is_after || ran.digest == new;
+            assert!(is_so, "begun after the swap was answered");
             sent += 1;
             by_old += usize::from(ran.digest == old);
         }
@@ -373,14 +346,11 @@ async fn a_swap_under_traffic_loses_no_lead_and_fails_none(on: On) {
 
 async fn a_start_retries_deliveries_that_a_crash_left_for_the_next_version(on: On) {
     let host = Host::working(on).await;
-    host.converter(version("1.0.0").component()).await;
+    host.converter(guests::version("1.0.0")).await;
     let declared = host.declare(&harm("trap", "trap", 0)).await;
     let answer = host.post(&declared.address("trap")).send().await;
     let id = host.delivery(&answer.expect(200)).await.summary.id;
-    let mended = Variant {
-        mended: "trap",
-        ..version("1.0.1")
-    };
+    let mended = Variant::version("1.0.1").mended("trap");
     let wasm = mended.component();
     let digest = Digest::compute(&wasm);
     let stored = deploy::upload(

@@ -24,11 +24,7 @@ async fn a_replay_with_a_changed_converter_shows_the_differences_and_apply_write
     let (host, declared) = misbehaving(on, "good", "", 0).await;
     let answer = host.deliver(&declared, "good").await;
     let id = host.delivery(&answer).await.summary.id;
-    let changed = Variant {
-        version: "1.1.0",
-        prefix: "at ",
-        ..Variant::default()
-    };
+    let changed = Variant::version("1.1.0").prefix("at ");
     let digest = host.converter(changed.component()).await;
 
     let before = host.rows(&declared, "deals").await;

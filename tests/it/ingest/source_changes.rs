@@ -83,8 +83,7 @@ async fn a_portal_that_stops_sending_phones_is_reported_with_before_and_after(on
     let key = host.admin_key().await;
     let list = host.admin("GET", "/admin/v1/connections").bearer(&key);
     let list = list.send().await.expect(200).json();
-    let shown = &list["connections"][0]["sourceChange"];
-    fields!(shown, {"what": what, "since": change.since});
+    fields!(&list["connections"][0]["sourceChange"], {"what": what, "since": change.since});
     until("the change is counted", async || {
         let metrics = host.admin("GET", "/metrics").send().await.expect(200);
         let mut lines = metrics.text().lines();
@@ -109,7 +108,7 @@ async fn a_version_that_reads_less_of_the_same_bodies_is_named(on: On) {
     let declared = host.declare(&harm("portal", "name", 10)).await;
     let (address, body) = (declared.address("portal"), |_| json!({"name": "Lia"}));
     send(&host, &address, USUAL, body).await;
-    let second = Variant::mended("1.1.0", "name");
+    let second = Variant::version("1.1.0").mended("name");
     let second = host.converter(second.component()).await;
     send(&host, &address, CHANGED, body).await;
     let change = reported_change(&host, &declared.id("portal")).await;
@@ -137,7 +136,7 @@ async fn a_restart_keeps_the_baseline(on: On) {
 
 /// A version on which the word does no harm.
 fn mended<'a>(version: &'a str, word: &'a str) -> Variant<'a> {
-    Variant::mended(version, word)
+    Variant::version(version).mended(word)
 }
 
 /// Waits until there is no report any more.
@@ -170,19 +169,15 @@ async fn a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_r
         "failing deliveries: new in 1.4.1 ({second}): the previous version 1.4.0 ({first}) converts"
     );
     assert!(change.what.starts_with(&new), "{change:?}");
-    assert!(
-        change.failing && change.cause == ChangeCause::Version,
-        "{change:?}"
-    );
+    let is_so = change.failing && change.cause == ChangeCause::Version;
+    assert!(is_so, "{change:?}");
     until("it is counted", async || {
         let metrics = host.admin("GET", "/metrics").send().await.expect(200);
         let text = metrics.text();
         let mut lines = text.lines();
         let line = lines.find(|line| line.starts_with("leadhost_source_changes_total{"))?;
-        assert!(
-            line.contains("cause=\"version\"") && line.ends_with(" 1"),
-            "{line}"
-        );
+        let is_so = line.contains("cause=\"version\"") && line.ends_with(" 1");
+        assert!(is_so, "{line}");
         Some(())
     })
     .await;
@@ -214,11 +209,8 @@ impl Fetching {
     async fn new(on: On, word: &str, mended: bool) -> Self {
         let (host, double) = (Host::working(on).await, double());
         let fetch = format!("http://{}/leads", double.address());
-        let first = Variant {
-            fetch: &fetch,
-            mended: if mended { word } else { "" },
-            ..Variant::default()
-        };
+        let first = Variant::default().fetch(&fetch);
+        let first = first.mended(if mended { word } else { "" });
         host.converter(first.component()).await;
         let declared = host.declare(&pointer("portal", word, &double)).await;
         Self {
@@ -228,10 +220,9 @@ impl Fetching {
         }
     }
 
-    /// Activates 1.1.0, which fetches each lead.
     async fn activate_second(&self) {
         let fetch = format!("http://{}/leads", self.double.address());
-        let second = Variant::fetching("1.1.0", &fetch);
+        let second = Variant::version("1.1.0").fetch(&fetch);
         self.host.converter(second.component()).await;
     }
 
@@ -304,20 +295,14 @@ async fn deliveries_of_a_change_that_is_over_are_named_until_they_are_replayed(o
     let named = left(&host).await;
     assert_eq!(named.as_array().expect("a list").len(), 1, "{named:#}");
     let one = &named[0];
-    assert_eq!(
-        one["differences"],
-        json!(["leads with a phone: 100 % -> 0 %"])
-    );
-    assert_eq!((&one["refused"], &one["lacking"]), (&json!(3), &json!(60)));
+    fields!(one, {
+        "differences": ["leads with a phone: 100 % -> 0 %"], "refused": 3, "lacking": 60,
+    });
     let (since, until) = (one["since"].text(), one["until"].text());
     let page =
         format!("/admin/v1/deliveries?connection=form&since={since}&until={until}&limit=500");
-    let page = host
-        .admin("GET", &page)
-        .bearer(&key)
-        .send()
-        .await
-        .expect(200);
+    let ask = host.admin("GET", &page).bearer(&key);
+    let page = ask.send().await.expect(200);
     let page = page.json();
     let found = page["deliveries"].list();
     assert_eq!(found.len(), 63, "these and no others");

@@ -40,9 +40,8 @@ async fn a_partner_that_hangs_up_loses_nothing(on: On) {
 
 async fn a_lease_that_ends_in_the_middle_of_a_call_makes_no_second_call(on: On) {
     // The wait for a hanging call runs on the machine's clock.
-    let options = Options::patient(on)
-        .with("messages.answer_seconds", 1)
-        .with("worker.fetch_seconds", 600);
+    let options = Options::patient(on).with("messages.answer_seconds", 1);
+    let options = options.with("worker.fetch_seconds", 600);
     let desk = WhatsAppFixture::with(options, WhatsApp::start()).await;
     desk.whatsapp.next_sends(1, Misbehaviour::Hang(Taken::Yes));
     let answer = desk.notify(&desk.greeting(PHONE)).send().await.expect(200);

@@ -3,14 +3,12 @@
 use leadhost_domain::id::ConnectionId;
 use leadhost_store::{OutboxFilter, OutboxMessage};
 use leadhost_tests::provider::{Callback, CallbackAnswer, Key, Misbehaviour, Taken, WhatsApp};
-use leadhost_tests::{Answer, Ask, Declared, Host, Json, On, Options, fields, until};
+use leadhost_tests::{Answer, Ask, Declared, Host, Json, On, Options, eventually, fields};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// The type of a webhook's body.
 pub const JSON: &str = "application/json";
 
-/// The name of the instance.
 pub const FRONT: &str = "front";
 
 /// A lead's phone, as a partner writes it and as WhatsApp names it.
@@ -26,12 +24,9 @@ pub struct WhatsAppFixture {
     pub whatsapp: WhatsApp,
 }
 
-/// A message that the provider accepted.
 pub struct SentMessage {
     pub conversation: String,
-    /// The host's id.
     pub message: String,
-    /// The provider's id.
     pub wamid: String,
 }
 
@@ -60,11 +55,10 @@ impl WhatsAppFixture {
         desk
     }
 
-    /// Requests the provider's templates.
     pub async fn lists(&self) {
-        until("the templates are listed", async || {
+        eventually("the templates are listed", async || {
             let list = self.host.list_templates(&self.channel(FRONT)).await;
-            list.error.is_none().then_some(())
+            list.error.is_none()
         })
         .await;
     }
@@ -77,7 +71,6 @@ impl WhatsAppFixture {
         self.declared.instance(FRONT)
     }
 
-    /// The path of an instance's webhooks.
     pub fn webhook(&self, instance: &str) -> String {
         self.declared.webhook(instance)
     }
@@ -90,7 +83,6 @@ impl WhatsAppFixture {
 
     // ---- requests of a partner
 
-    /// A request with the partner's key.
     pub fn notify(&self, body: &Value) -> Ask {
         let ask = self.host.post("/send-notification").json(body);
         ask.header("x-service-api-key", &self.declared.key("partner"))
@@ -99,11 +91,8 @@ impl WhatsAppFixture {
     /// A notification in the modern format.
     pub fn notification(&self, phone: &str, template: Value) -> Value {
         json!({
-            "name": "Ilda Prates",
-            "phoneNumber": phone,
-            "instanceId": self.instance(),
-            "source": "site",
-            "template": template,
+            "name": "Ilda Prates", "phoneNumber": phone, "instanceId": self.instance(),
+            "source": "site", "template": template,
         })
     }
 
@@ -112,13 +101,12 @@ impl WhatsAppFixture {
         self.notification(phone, template("boas_vindas", &["Ilda", "Casa Verde"]))
     }
 
-    /// Sends the greeting, which the provider accepts.
     pub async fn greets(&self, phone: &str) -> SentMessage {
         let answer = self.notify(&self.greeting(phone)).send().await.expect(200);
         // A partner is answered in time; the provider may be later.
         let (_, message) = ids(&answer);
-        until("the provider takes the greeting", async || {
-            (self.whatsapp.accepted_as(&message) > 0).then_some(())
+        eventually("the provider takes the greeting", async || {
+            self.whatsapp.accepted_as(&message) > 0
         })
         .await;
         self.sent(&answer)
@@ -143,10 +131,8 @@ impl WhatsAppFixture {
         let taken = accepted
             .iter()
             .find(|taken| taken.send.opaque.as_deref() == Some(&message));
-        let wamid = taken
-            .unwrap_or_else(|| panic!("{message} was not taken"))
-            .id
-            .clone();
+        let wamid = taken.unwrap_or_else(|| panic!("{message} was not taken"));
+        let wamid = wamid.id.clone();
         SentMessage {
             conversation,
             message,
@@ -156,8 +142,6 @@ impl WhatsAppFixture {
 
     // ---- results
 
-    /// Every message of the workspace, without the data API, which has a rate
-    /// limit.
     pub async fn messages(&self) -> Vec<OutboxMessage> {
         let filter = OutboxFilter {
             limit: 1_000,
@@ -173,10 +157,9 @@ impl WhatsAppFixture {
         found.metadata.status.clone()
     }
 
-    /// Waits until the message is in this state.
     pub async fn becomes(&self, message: &str, state: &str) {
-        until(&format!("{message} becomes {state}"), async || {
-            (self.state(message).await == state).then_some(())
+        eventually(&format!("{message} becomes {state}"), async || {
+            self.state(message).await == state
         })
         .await;
     }
@@ -197,17 +180,15 @@ impl WhatsAppFixture {
         answer["data"].list().clone()
     }
 
-    /// A request with the workspace's key.
     pub fn data(&self, target: &str) -> Ask {
         let key = format!("Bearer {}", self.declared.key("workspace"));
         self.host.get(target).header("authorization", &key)
     }
 
-    /// Waits until every incoming delivery is converted.
     pub async fn settled(&self) {
-        until("every incoming delivery is converted", async || {
+        eventually("every incoming delivery is converted", async || {
             let waiting = self.host.store().waiting().await.expect("a store");
-            waiting.is_empty().then_some(())
+            waiting.is_empty()
         })
         .await;
     }

@@ -3,7 +3,7 @@
 //! them is an answer.
 
 use leadhost_tests::provider::{BEGINNING, Inbound};
-use leadhost_tests::{On, until};
+use leadhost_tests::{On, eventually, fields};
 use serde_json::{Value, json};
 
 use super::fixture::{PHONE, SentMessage, WA_ID, WhatsAppFixture};
@@ -68,14 +68,13 @@ async fn a_note_is_kept_and_answers_nothing(on: On) {
         let rows = desk.host.rows(&desk.declared, "messages").await;
         let is_it = |row: &&Value| row["metadata"]["externalIds"] == json!([id]);
         let row = rows.iter().find(is_it).expect("it is kept");
-        assert_eq!((&row["actor"], &row["type"]), (&json!(actor), &json!(kind)));
-        assert_eq!(row["conversation_id"], sent.conversation);
+        fields!(row, {"actor": actor, "type": kind, "conversation_id": sent.conversation});
         assert_eq!(conversation_of(&desk, &sent).await, before, "after {id}");
     }
     desk.host.advance(24 * 3_600).await;
-    until("the conversation is handed to people", async || {
+    eventually("the conversation is handed to people", async || {
         let row = conversation_of(&desk, &sent).await;
-        (row["status"] == "transferred").then_some(())
+        row["status"] == "transferred"
     })
     .await;
 }
@@ -95,9 +94,9 @@ async fn a_note_on_an_old_message_does_not_change_a_conversation(on: On) {
     let desk = WhatsAppFixture::new(on).await;
     let old = desk.greets(PHONE).await;
     desk.host.advance(31 * 86_400).await;
-    until("the conversation is closed", async || {
+    eventually("the conversation is closed", async || {
         let row = conversation_of(&desk, &old).await;
-        (row["status"] == "closed").then_some(())
+        row["status"] == "closed"
     })
     .await;
     let before = conversation_of(&desk, &old).await;

@@ -1,10 +1,11 @@
 //! Each valid form of a template's components, as it is sent, and each invalid
 //! one, which is refused before anything is sent.
 
-use leadhost_tests::{Answer, Json, On, fields, until};
+use leadhost_tests::{Answer, Json, On, eventually, fields};
 use serde_json::{Value, json};
 
 use super::fixture::{PHONE, WA_ID, WhatsAppFixture, body, refusal, template};
+use crate::gateway::path;
 
 leadhost_tests::on_every_store! {
     every_form_of_a_component_goes_out,
@@ -39,38 +40,23 @@ async fn every_form_of_a_component_goes_out(on: On) {
     let desk = WhatsAppFixture::new(on).await;
     let named =
         |name: &str, text: &str| json!({"type": "text", "text": text, "parameter_name": name});
+    let image = |media: Value| with_components("fachada", json!([header("image", media)]));
+    let video = json!({"link": "https://imoveis.example/v.mp4"});
+    let header_text = json!({"type": "header", "parameters": [{"type": "text", "text": "sexta"}]});
+    let names = [named("imovel", "AP-10"), named("nome", "Ilda")];
+    let empty = json!([{"type": "body", "parameters": []}]);
+    let reply = json!({"type": "button", "sub_type": "quick_reply", "index": "1"});
     let good = [
         table(&[]),
-        table(&[json!({"type": "button", "sub_type": "quick_reply", "index": "1"})]),
-        with_components(
-            "fachada",
-            json!([header(
-                "image",
-                json!({"link": "https://imoveis.example/f.jpg"})
-            ),]),
-        ),
-        with_components("fachada", json!([header("image", json!({"id": "900001"}))])),
-        with_components(
-            "passeio",
-            json!([header(
-                "video",
-                json!({"link": "https://imoveis.example/v.mp4"})
-            )]),
-        ),
-        with_components(
-            "oferta",
-            json!([
-                {"type": "header", "parameters": [{"type": "text", "text": "sexta"}]},
-                body(&["Ilda"]),
-            ]),
-        ),
-        with_components(
-            "retorno",
-            json!([{"type": "body", "parameters": [named("imovel", "AP-10"), named("nome", "Ilda")]}]),
-        ),
+        table(&[reply]),
+        image(json!({"link": "https://imoveis.example/f.jpg"})),
+        image(json!({"id": "900001"})),
+        with_components("passeio", json!([header("video", video)])),
+        with_components("oferta", json!([header_text, body(&["Ilda"])])),
+        with_components("retorno", json!([{"type": "body", "parameters": names}])),
         template("aviso", &[]),
         with_components("aviso", json!([])),
-        with_components("aviso", json!([{"type": "body", "parameters": []}])),
+        with_components("aviso", empty),
         json!({"name": "aviso", "language": {"code": "en_US"}}),
     ];
     for (number, template) in good.iter().enumerate() {
@@ -137,8 +123,7 @@ async fn white_space_in_a_parameter_is_folded_in_each_place_and_format(on: On) {
                 with_components(
                     "tabela",
                     json!([
-                        header_file(),
-                        body(&[typed, "Casa"]),
+                        header_file(), body(&[typed, "Casa"]),
                         {"type": "button", "sub_type": "url", "index": 0, "parameters": [text]},
                     ]),
                 ),
@@ -165,8 +150,8 @@ async fn white_space_in_a_parameter_is_folded_in_each_place_and_format(on: On) {
         for message in [&legacy[..], &modern] {
             let before = desk.whatsapp.accepted_for(WA_ID);
             new_deal(&desk, message).await.expect(201);
-            until("the provider has the message", async || {
-                (desk.whatsapp.accepted_for(WA_ID) > before).then_some(())
+            eventually("the provider has the message", async || {
+                desk.whatsapp.accepted_for(WA_ID) > before
             })
             .await;
             assert_eq!(newest(), [folded, "Casa"], "{typed:?}");
@@ -224,17 +209,5 @@ async fn a_parameter_that_cannot_be_mended_is_refused_before_anything_is_stored(
 fn paths(message: &str) -> Vec<String> {
     let issues: Value = serde_json::from_str(message)
         .unwrap_or_else(|error| panic!("{error}: {message} lists no issues"));
-    let issues = issues.as_array().expect("a list");
-    let path = |issue: &Value| {
-        let parts = issue["path"].list();
-        let words: Vec<String> = parts
-            .iter()
-            .map(|part| {
-                part.as_str()
-                    .map_or_else(|| part.to_string(), str::to_owned)
-            })
-            .collect();
-        words.join(".")
-    };
-    issues.iter().map(path).collect()
+    issues.list().iter().map(path).collect()
 }

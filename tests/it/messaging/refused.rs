@@ -1,6 +1,6 @@
 //! Templates whose state at the provider has changed since they were listed.
 
-use leadhost_tests::{On, until};
+use leadhost_tests::{On, eventually, until};
 
 use super::fixture::{PHONE, WhatsAppFixture, refusal, template};
 
@@ -36,11 +36,10 @@ async fn a_template_that_the_provider_refuses_is_looked_up_again(on: On) {
     desk.host.advance(61).await;
     let first = refusal(desk.notify(&desk.greeting(PHONE)).send().await, 500);
     assert!(first.starts_with("Template 'boas_vindas': "), "{first}");
-    let asked = desk.whatsapp.sends().len();
-    assert_eq!(asked, 1);
-    until("the list says it", async || {
+    assert_eq!(desk.whatsapp.sends().len(), 1);
+    eventually("the list says it", async || {
         let message = refusal(desk.notify(&desk.greeting(PHONE)).send().await, 500);
-        (message == "Template 'boas_vindas' is paused").then_some(())
+        message == "Template 'boas_vindas' is paused"
     })
     .await;
 }

@@ -12,7 +12,6 @@ leadhost_tests::on_every_store! {
     a_callback_for_another_address_is_quarantined,
 }
 
-/// The contact in Twilio's format.
 const CONTACT: &str = "whatsapp:+5511987650101";
 
 /// The public address of the service, behind a proxy that ends TLS.
@@ -30,9 +29,8 @@ impl TwilioFixture {
     }
 
     async fn at(on: On, public: &str) -> Self {
-        let options = Options::patient(on)
-            .with("server.public_url", public)
-            .with("worker.lease_seconds", 1_000_000);
+        let options = Options::patient(on).with("server.public_url", public);
+        let options = options.with("worker.lease_seconds", 1_000_000);
         let host = Host::working_with(options).await;
         host.activate("adapter-twilio").await;
         let twilio = Twilio::start();
@@ -55,10 +53,8 @@ impl TwilioFixture {
 
     async fn notify(&self, template: Value) -> Answer {
         let request = json!({
-            "name": "Ilda Prates",
-            "phoneNumber": PHONE,
-            "instanceId": self.declared.report.instances["front"].0,
-            "source": "site",
+            "name": "Ilda Prates", "phoneNumber": PHONE,
+            "instanceId": self.declared.report.instances["front"].0, "source": "site",
             "template": template,
         });
         let ask = self.host.post("/send-notification").json(&request);
@@ -85,8 +81,7 @@ impl TwilioFixture {
 
 fn greeting() -> Value {
     json!({
-        "name": "boas_vindas",
-        "language": {"code": "pt_BR"},
+        "name": "boas_vindas", "language": {"code": "pt_BR"},
         "components": [body(&["Ilda", "Casa Verde"])],
     })
 }
@@ -128,11 +123,8 @@ async fn a_notification_goes_out_and_its_statuses_and_answers_are_exported(on: O
     assert_eq!(field("From"), "whatsapp:+551130000042");
     let variables: Value = serde_json::from_str(field("ContentVariables")).expect("JSON");
     assert_eq!(variables, json!({"1": "Ilda", "2": "Casa Verde"}));
-    assert!(
-        field("StatusCallback").starts_with(PUBLIC),
-        "{}",
-        field("StatusCallback")
-    );
+    let is_so = field("StatusCallback").starts_with(PUBLIC);
+    assert!(is_so, "{}", field("StatusCallback"));
 
     let sid = desk.twilio.accepted()[0].id.clone();
     for (after, word) in [(2, "delivered"), (1, "sent"), (60, "read")] {

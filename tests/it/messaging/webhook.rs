@@ -27,12 +27,8 @@ async fn newest(desk: &WhatsAppFixture) -> DeliveryDetail {
         limit: 1,
         ..DeliveryFilter::default()
     };
-    let found = desk
-        .host
-        .store()
-        .deliveries(&filter)
-        .await
-        .expect("a store");
+    let found = desk.host.store().deliveries(&filter).await;
+    let found = found.expect("a store");
     desk.host.stored(found[0].id).await
 }
 
@@ -68,11 +64,8 @@ async fn a_webhook_of_three_megabytes_is_taken(on: On) {
     }));
     body["entry"][0]["changes"] = json!(changes);
     let bytes = body.to_string().into_bytes();
-    assert!(
-        bytes.len() > 2_900_000 && bytes.len() < 4_000_000,
-        "{}",
-        bytes.len()
-    );
+    let is_so = bytes.len() > 2_900_000 && bytes.len() < 4_000_000;
+    assert!(is_so, "{}", bytes.len());
     let answer = desk.whatsapp.send_raw(JSON, bytes, Key::Right).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     desk.becomes(&sent.message, "delivered").await;
@@ -99,10 +92,8 @@ async fn a_raw_webhook_is_kept_with_its_outcome(on: On) {
         desk.whatsapp.status(&sent.wamid, word);
     }
     desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
-    let answers = desk
-        .whatsapp
-        .flush_as(Flush::default().batches(1_000))
-        .await;
+    let answers = desk.whatsapp.flush_as(Flush::default().batches(1_000));
+    let answers = answers.await;
     assert_eq!(answers.len(), 1);
     assert_eq!(answers[0].status, 200);
     assert_eq!(

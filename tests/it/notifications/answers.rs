@@ -1,7 +1,7 @@
 //! Notifications that the provider accepts: the answer, and the rows for data
 //! clients.
 
-use leadhost_tests::{On, Options};
+use leadhost_tests::{On, Options, fields};
 use serde_json::{Value, json};
 
 use super::Bot;
@@ -28,27 +28,20 @@ async fn a_message_goes_out_and_is_exported(on: On) {
     let bot = Bot::new(on, templates()).await;
     let answer = bot.send(&bot.body()).await.expect(200);
     let conversation = bot.conversation(&answer).await;
-    assert_eq!(
-        answer.json(),
-        json!({"success": true, "conversationId": conversation["id"]})
-    );
+    let expect = json!({"success": true, "conversationId": conversation["id"]});
+    assert_eq!(answer.json(), expect);
     assert_eq!(answer.header("x-message-status"), "delivered");
     let message = bot.message(answer.header("x-message-id")).await;
-    assert_eq!(message["conversation_id"], conversation["id"]);
-    assert_eq!(message["actor"], "agent");
-    assert_eq!(message["type"], "template");
-    assert_eq!(message["content"], "Olá Ana, podemos conversar?");
-    assert_eq!(message["delivered_at"], bot.host.now().text());
-    assert_eq!(message["metadata"]["status"], "delivered");
-    assert_eq!(
-        message["metadata"]["template"],
-        json!({"name": "welcome", "language": "pt_BR"})
-    );
-    assert_eq!(conversation["status"], "open");
-    assert_eq!(conversation["source"], "landing-page");
-    assert_eq!(conversation["channel"], "sandbox");
-    assert_eq!(conversation["agent_id"], bot.instance("bot"));
-    assert_eq!(conversation["agent_type"], "ai");
+    fields!(message, {
+        "conversation_id": conversation["id"], "actor": "agent", "type": "template",
+        "content": "Olá Ana, podemos conversar?", "delivered_at": bot.host.now().text(),
+        "metadata.status": "delivered",
+        "metadata.template": {"name": "welcome", "language": "pt_BR"},
+    });
+    fields!(conversation, {
+        "status": "open", "source": "landing-page", "channel": "sandbox",
+        "agent_id": bot.instance("bot"), "agent_type": "ai",
+    });
     let contacts = bot.host.rows(&bot.declared, "contacts").await;
     let contact = &contacts[0];
     assert_eq!(conversation["contact_id"], contact["id"]);

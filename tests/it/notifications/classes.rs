@@ -1,7 +1,7 @@
 //! The classes of a provider's refusals: the answer, the failed or waiting
 //! message, and which other messages have to wait.
 
-use leadhost_tests::{Answer, Log, On};
+use leadhost_tests::{Answer, Json, Log, On, fields, has};
 use serde_json::{Value, json};
 
 use super::{Bot, instance, refusal};
@@ -48,10 +48,7 @@ impl Bot {
             .get("/v1/reports/message_errors?updated_since=2030-01-01");
         let key = format!("Bearer {}", self.declared.key("workspace"));
         let page = ask.header("authorization", &key).send().await;
-        page.expect(200).json()["data"]
-            .as_array()
-            .expect("rows")
-            .clone()
+        page.expect(200).json()["data"].list().clone()
     }
 }
 
@@ -78,9 +75,7 @@ async fn final_refusals_fail_the_message_and_are_answered_to_the_partner(on: On)
         assert_eq!(answer.header("x-message-status"), "failed");
         let message = bot.message(answer.header("x-message-id")).await;
         assert_eq!(message["metadata"]["status"], "failed", "{category}");
-        let error = &message["metadata"]["errors"][0];
-        assert_eq!(error["code"], "77");
-        assert_eq!(error["category"], category);
+        fields!(&message["metadata"]["errors"][0], {"code": "77", "category": category});
     }
 }
 
@@ -90,7 +85,7 @@ async fn passing_refusals_keep_the_message_and_it_goes_out_later(on: On) {
     assert_eq!(answer.header("x-message-status"), "waiting");
     let message = bot.message(answer.header("x-message-id")).await;
     let reason = message["metadata"]["reason"].as_str().unwrap_or_default();
-    assert!(reason.contains("the provider says no"), "{message}");
+    has!(reason, "the provider says no"; "{message}");
     // Not before its time.
     bot.stays(&answer, "waiting").await;
     bot.host.pass(4).await;
@@ -160,7 +155,7 @@ async fn a_fault_that_the_operator_has_to_correct_pauses_the_instance(on: On) {
         let first = bot.send_to("bot", ANA).await.expect(200);
         assert_eq!(first.header("x-message-status"), "waiting");
         let reason = bot.paused().await.expect("the instance is paused");
-        assert!(reason.contains("the provider says no"), "{reason}");
+        has!(reason, "the provider says no");
         let logged = log.take();
         assert_eq!(logged.matches("instance paused: ").count(), 1, "{logged}");
         let other = bot.send_to("bot", BIA).await.expect(200);
@@ -197,8 +192,7 @@ async fn a_message_that_waited_too_long_is_given_up(on: On) {
     bot.becomes(&answer, "failed").await;
     let errors = bot.errors().await;
     assert_eq!(errors.len(), 1);
-    assert_eq!(errors[0]["error_code"], "expired");
-    assert_eq!(errors[0]["message_id"], answer.header("x-message-id"));
+    fields!(errors, {"0.error_code": "expired", "0.message_id": answer.header("x-message-id")});
 }
 
 async fn opts_out(bot: &Bot, phone: &str) {

@@ -1,7 +1,7 @@
 //! Faults of an adapter are the operator's to correct: a message that fails
 //! before the call is retried; one that fails after it has an unknown outcome.
 
-use leadhost_tests::{Host, On, guests, until};
+use leadhost_tests::{Host, On, eventually, guests, has};
 use serde_json::{Value, json};
 
 use super::{Bot, instance_of, refusal};
@@ -51,7 +51,7 @@ async fn a_call_off_the_allow_list_pauses_the_instance(on: On) {
     let answer = bot.send(&body(&bot)).await.expect(200);
     assert_eq!(answer.header("x-message-status"), "waiting");
     let reason = bot.paused().await.expect("the instance is paused");
-    assert!(reason.contains("not on the allow-list"), "{reason}");
+    has!(reason, "not on the allow-list");
     bot.declare(&instance_with("send", "accept")).await;
     bot.resume().await;
     bot.becomes(&answer, "accepted").await;
@@ -71,9 +71,9 @@ async fn a_list_that_cannot_be_read_is_no_list_and_an_old_one_stays(on: On) {
         let answer = bot.send(&unknown).await;
         assert_eq!(refusal(&answer, 500), "Template 'nothing' not found");
     };
-    until("the list is read", async || {
+    eventually("the list is read", async || {
         let answer = bot.send(&unknown).await;
-        (answer.status == 500).then_some(())
+        answer.status == 500
     })
     .await;
     bot.declare(&instance_with("list-templates", "refuse"))

@@ -1,7 +1,7 @@
 //! Checks against the provider's list of templates, before anything is stored.
 
 use leadhost_pipeline::templates;
-use leadhost_tests::{On, Options, until};
+use leadhost_tests::{On, Options, eventually, has, until};
 use serde_json::{Value, json};
 
 use super::answers::templates as listed;
@@ -57,7 +57,7 @@ async fn parameters_are_counted_before_anything_is_stored(on: On) {
         assert_eq!(found.len(), 1, "{found:?}");
         let (found_code, found_path, message) = &found[0];
         assert_eq!((found_code.as_str(), found_path.as_str()), (code, path));
-        assert!(message.contains(words), "{message}");
+        has!(message, words);
     };
     let body = |parameters: Vec<Value>| json!([{"type": "body", "parameters": parameters}]);
     let at = "template.components.0.parameters";
@@ -105,7 +105,7 @@ async fn parameters_are_counted_before_anything_is_stored(on: On) {
     let found = issues(&bot.send(&legacy).await);
     let modern = "takes 1 parameter of type image, but 0 were given: `messageTemplate` fills only the body, so \
                   send the message with `template`";
-    assert!(found[0].2.contains(modern), "{found:?}");
+    has!(found[0].2, modern);
     assert!(bot.host.rows(&bot.declared, "contacts").await.is_empty());
 }
 
@@ -139,19 +139,15 @@ async fn the_list_is_renewed_from_time_to_time(on: On) {
     let count = async |bot: &Bot| {
         let connections = &bot.host.app.pipeline.connections;
         let live = connections.get(&id).await.expect("a store").expect("there");
-        let list = templates::list(&bot.host.app.pipeline, &live)
-            .await
-            .expect("a store");
+        let list = templates::list(&bot.host.app.pipeline, &live).await;
+        let list = list.expect("a store");
         list.synced_at.map(|_| list.templates.len())
     };
-    until("the list is asked for", async || {
-        (count(&bot).await == Some(0)).then_some(())
+    eventually("the list is asked for", async || {
+        count(&bot).await == Some(0)
     })
     .await;
     bot.configure(listed()).await;
     bot.host.advance(16 * 60).await;
-    until("the list is renewed", async || {
-        (count(&bot).await == Some(4)).then_some(())
-    })
-    .await;
+    eventually("the list is renewed", async || count(&bot).await == Some(4)).await;
 }

@@ -24,9 +24,8 @@ async fn a_message_is_a_trace_from_its_request_to_its_outcome(on: On) {
     let answer = bot.send(&bot.body()).await.expect(200);
     let message = answer.header("x-message-id").to_owned();
     let trace = message.replace('-', "");
-    let spans = receiver
-        .trace(&bot.host, &trace, "POST /send-notification")
-        .await;
+    let spans = receiver.trace(&bot.host, &trace, "POST /send-notification");
+    let spans = spans.await;
     let found = |name: &str| {
         let found = spans.iter().find(|span| span.name == name);
         found.unwrap_or_else(|| panic!("no {name} in {spans:?}"))

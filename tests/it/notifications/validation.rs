@@ -1,6 +1,6 @@
 //! Validation of a notification's body, and the issue for each mistake.
 
-use leadhost_tests::On;
+use leadhost_tests::{On, fields};
 use serde_json::{Value, json};
 
 use super::{Bot, issues, refusal};
@@ -44,92 +44,48 @@ async fn each_mistake_is_an_issue_with_its_path(on: On) {
     };
     let [kind, text, named] =
         ["type", "text", "parameter_name"].map(|name| format!("{PARAMETER}.{name}"));
-    for path in [
-        "name",
-        "phoneNumber",
-        "instanceId",
-        "source",
-        "template.name",
-        "template.language",
-        "template.language.code",
-        "template.components.0.type",
-        &kind,
-        &text,
-    ] {
+    let required = "name phoneNumber instanceId source template.name template.language \
+        template.language.code template.components.0.type";
+    for path in required.split(' ').chain([&*kind, &text]) {
         check("invalid_type", path, Value::Null, "Required").await;
     }
     let number = "Expected string, received number";
-    for path in [
-        "name",
-        "phoneNumber",
-        "email",
-        "source",
-        "specialInstructions",
-        "template.name",
-        "template.language.code",
-        &text,
-        &named,
-    ] {
+    let texts = "name phoneNumber email source specialInstructions template.name \
+        template.language.code";
+    for path in texts.split(' ').chain([&*text, &named]) {
         check("invalid_type", path, json!(7), number).await;
     }
+    let component = |field: &str| format!("template.components.0{field}");
+    let at = ["", ".parameters", ".index", ".type"].map(component);
+    let [first, parameters, index, of_type] = at.each_ref().map(String::as_str);
+    let ignore = "ignoreTransferToDeskIfUnanswered";
+    let known = "'header' | 'body' | 'button', received number";
     for (path, value, expected) in [
         ("instanceId", json!("7"), "number, received string"),
         ("instanceId", json!(7.5), "integer, received float"),
-        (
-            "ignoreTransferToDeskIfUnanswered",
-            json!("yes"),
-            "boolean, received string",
-        ),
+        (ignore, json!("yes"), "boolean, received string"),
         ("template", json!("welcome"), "object, received string"),
-        (
-            "template.language",
-            json!("pt_BR"),
-            "object, received string",
-        ),
+        ("template.language", json!(""), "object, received string"),
         ("template.components", json!({}), "array, received object"),
-        ("template.components.0", json!([]), "object, received array"),
-        (
-            "template.components.0.parameters",
-            json!("x"),
-            "array, received string",
-        ),
-        (
-            "template.components.0.index",
-            json!("first"),
-            "number, received string",
-        ),
-        (
-            "template.components.0.type",
-            json!(7),
-            "'header' | 'body' | 'button', received number",
-        ),
+        (first, json!([]), "object, received array"),
+        (parameters, json!("x"), "array, received string"),
+        (index, json!("first"), "number, received string"),
+        (of_type, json!(7), known),
     ] {
         check("invalid_type", path, value, &format!("Expected {expected}")).await;
     }
+    let sub_type = component(".sub_type");
     for (path, given, known) in [
-        (
-            "template.components.0.type",
-            "footer",
-            "'header' | 'body' | 'button'",
-        ),
-        (
-            "template.components.0.sub_type",
-            "call",
-            "'url' | 'quick_reply'",
-        ),
+        (of_type, "footer", "'header' | 'body' | 'button'"),
+        (&sub_type, "call", "'url' | 'quick_reply'"),
         (&kind, "currency", "'text' | 'document' | 'image' | 'video'"),
     ] {
         let message = format!("Invalid enum value. Expected {known}, received '{given}'");
         check("invalid_enum_value", path, json!(given), &message).await;
     }
     let least = "String must contain at least 1 character(s)";
-    for path in [
-        "name",
-        "source",
-        "template.name",
-        "template.language.code",
-        &text,
-    ] {
+    let named = "name source template.name template.language.code";
+    for path in named.split(' ').chain([&*text]) {
         check("too_small", path, json!(""), least).await;
     }
     check("too_small", "name", json!(" \t"), least).await;
@@ -147,26 +103,15 @@ async fn each_mistake_is_an_issue_with_its_path(on: On) {
         check("too_big", path, json!("é".repeat(most + 1)), &message).await;
     }
     let negative = "Number must be greater than or equal to 0";
-    check(
-        "too_small",
-        "template.components.0.index",
-        json!(-1),
-        negative,
-    )
-    .await;
+    check("too_small", index, json!(-1), negative).await;
     let emails = "ana|.a@b.co|a..b@c.co|a@b..co|a@-x.com|a@1.2.3.4|a@x.c|a@x.123|a@ex_ample.com| a@b.co|joão@example.com";
     for email in emails.split('|') {
         check("invalid_string", "email", json!(email), "Invalid email").await;
     }
     let phones = "|12|no phone|+0|+55 11 00000-0000|(00) 12345-6789|99999999999999999999";
     for phone in phones.split('|') {
-        check(
-            "invalid_string",
-            "phoneNumber",
-            json!(phone),
-            "Invalid phone number",
-        )
-        .await;
+        let message = "Invalid phone number";
+        check("invalid_string", "phoneNumber", json!(phone), message).await;
     }
     for path in ["name", "source", "template.name", &text] {
         let message = "The character U+0000 is not allowed";
@@ -198,14 +143,9 @@ async fn each_mistake_is_an_issue_with_its_path(on: On) {
             parameter(bad, &[("invalid_string", &at, "Invalid url")]).await;
         }
     }
-    parameter(
-        json!({"type": "document", "document": {}}),
-        &[
-            (missing, "document.link", "Required"),
-            (missing, "document.filename", "Required"),
-        ],
-    )
-    .await;
+    let empty = json!({"type": "document", "document": {}});
+    let both = ["document.link", "document.filename"].map(|at| (missing, at, "Required"));
+    parameter(empty, &both).await;
     for kind in ["image", "video"] {
         let neither = json!({"type": kind, kind: {}});
         parameter(neither, &[("invalid_union", kind, "Invalid input")]).await;
@@ -222,22 +162,20 @@ async fn all_mistakes_are_reported_at_once(on: On) {
         "template": {"name": 1, "namespace": "x", "components": [{"type": "body"}, {"type": "hat"}]},
         "unknown": {"fields": ["are", "ignored"]},
     });
-    let found: Vec<_> = issues(&bot.send(&body).await)
-        .into_iter()
+    let found = issues(&bot.send(&body).await).into_iter();
+    let found: Vec<_> = found
         .map(|(code, path, _)| format!("{code} {path}"))
         .collect();
-    assert_eq!(
-        found,
-        [
-            "invalid_type name",
-            "invalid_string email",
-            "invalid_type source",
-            "invalid_type template.name",
-            "invalid_type template.language",
-            "invalid_enum_value template.components.1.type",
-            "invalid_string phoneNumber",
-        ]
-    );
+    let expect = [
+        "invalid_type name",
+        "invalid_string email",
+        "invalid_type source",
+        "invalid_type template.name",
+        "invalid_type template.language",
+        "invalid_enum_value template.components.1.type",
+        "invalid_string phoneNumber",
+    ];
+    assert_eq!(found, expect);
     // The format of Zod's issues, member by member.
     let message = refusal(&bot.send(&body).await, 400);
     let all: Vec<Value> = serde_json::from_str(&message).expect("JSON");
@@ -246,8 +184,7 @@ async fn all_mistakes_are_reported_at_once(on: On) {
         json!({"code": "invalid_type", "expected": "string", "received": "undefined",
             "path": ["name"], "message": "Required"})
     );
-    assert_eq!(all[1]["validation"], "email");
-    assert_eq!(all[2]["received"], "null");
+    fields!(all, {"1.validation": "email", "2.received": "null"});
 }
 
 async fn one_format_is_given_and_not_both(on: On) {
@@ -269,10 +206,8 @@ async fn one_format_is_given_and_not_both(on: On) {
         let answer = bot
             .send(&with(legacy.clone(), "replacements", &value))
             .await;
-        let paths: Vec<_> = issues(&answer)
-            .into_iter()
-            .map(|(_, path, _)| path)
-            .collect();
+        let paths = issues(&answer).into_iter().map(|(_, path, _)| path);
+        let paths: Vec<_> = paths.collect();
         assert_eq!(paths, [at], "{value}");
     };
     check(json!("Ana"), "replacements").await;
@@ -295,10 +230,8 @@ async fn a_body_that_is_no_json_object_is_refused(on: On) {
     assert!(refusal(&answer, 400).contains("nested deeper"));
     let answer = bot.send(&json!([])).await;
     let expect = "Expected object, received array".to_owned();
-    assert_eq!(
-        issues(&answer),
-        [("invalid_type".to_owned(), String::new(), expect)]
-    );
+    let expect = [("invalid_type".to_owned(), String::new(), expect)];
+    assert_eq!(issues(&answer), expect);
 }
 
 async fn an_instance_that_cannot_send_is_not_found(on: On) {

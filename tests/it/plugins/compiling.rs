@@ -9,16 +9,14 @@ use leadhost_domain::plugin::Digest;
 use leadhost_golden::{append_section, pack};
 use leadhost_plugin::{Compiler, LoadError, Plugins};
 use leadhost_tests::guests::{self, Instruction, Variant};
-use leadhost_tests::{program, until};
+use leadhost_tests::{eventually, has, program, until};
 use tempfile::TempDir;
 
 use super::{Bench, clock, plugins, settings};
 
 fn kept_files(bench: &Bench) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(bench.compiled_folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let files = std::fs::read_dir(bench.compiled_folder()).unwrap();
+    let mut files: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
@@ -49,7 +47,7 @@ async fn damaged_code_is_detected_and_compiled_again() {
     for damaged in [flipped, good[..good.len() - 1].to_vec(), Vec::new()] {
         std::fs::write(&path, &damaged).unwrap();
         let loaded = bench.misbehave().await;
-        bench.convert(&loaded, "{}").await.unwrap().unwrap();
+        bench.works(&loaded).await;
         assert_ne!(std::fs::read(&path).unwrap(), damaged);
     }
 }
@@ -74,10 +72,7 @@ fn rebuilding() -> Bench {
 }
 
 fn version_with_library(version: &str, start: &[Instruction<'_>]) -> Vec<u8> {
-    let variant = Variant {
-        version,
-        ..Variant::default()
-    };
+    let variant = Variant::version(version);
     guests::with_library(&variant.component(), start)
 }
 
@@ -85,19 +80,16 @@ fn version_with_library(version: &str, start: &[Instruction<'_>]) -> Vec<u8> {
 async fn a_library_is_compiled_once_for_all_builds_of_a_component() {
     let bench = rebuilding();
     let first = version_with_library("1.0.0", &[]);
-    let loaded = bench.plugins.prepare(first.clone()).await.unwrap().loaded;
-    assert_eq!(
-        loaded.digest,
-        Digest::compute(&first),
-        "of all of the bytes"
-    );
+    let loaded = bench.prepared(first.clone()).await;
+    let of_all = Digest::compute(&first);
+    assert_eq!(loaded.digest, of_all);
     let kept = kept_files(&bench);
     assert_eq!(kept.len(), 2, "the library and the rest: {kept:?}");
 
     let again = version_with_library("1.1.0", &[]);
-    let loaded = bench.plugins.prepare(again).await.unwrap().loaded;
+    let loaded = bench.prepared(again).await;
     assert_eq!(loaded.description.version, "1.1.0");
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    bench.works(&loaded).await;
     let after = kept_files(&bench);
     assert_eq!(after.len(), 3, "only the rest is another one: {after:?}");
     assert!(kept.iter().all(|file| after.contains(file)));
@@ -143,10 +135,10 @@ async fn a_component_with_a_library_is_refused_as_it_is_by_a_service() {
         (guests::with_module(&good, 2, &large), "memory"),
     ];
     for (wasm, part) in cases {
-        let expected = service.plugins.prepare(wasm.clone()).await.unwrap_err();
-        let refused = dev.plugins.prepare(wasm).await.unwrap_err();
+        let expected = service.refused(wasm.clone()).await;
+        let refused = dev.refused(wasm).await;
         assert_eq!(refused.to_string(), expected.to_string());
-        assert!(expected.to_string().contains(part), "{expected}");
+        has!(expected.to_string(), part);
     }
 }
 
@@ -164,15 +156,10 @@ fn with_script(overrides: &[(&str, &str)], script: &str) -> Bench {
     let program = data.path().join("compiler");
     // Written by another process: a file that this one still has open could not be
     // executed.
-    let written = Command::new("sh")
-        .args([
-            "-c",
-            "printf '#!/bin/sh\n%s\n' \"$1\" >\"$2\" && chmod 700 \"$2\"",
-            "sh",
-            script,
-        ])
-        .arg(&program)
-        .status();
+    let write = "printf '#!/bin/sh\n%s\n' \"$1\" >\"$2\" && chmod 700 \"$2\"";
+    let mut shell = Command::new("sh");
+    let written = shell.args(["-c", write, "sh", script]);
+    let written = written.arg(&program).status();
     assert!(written.unwrap().success());
     with_compiler(data, overrides, program)
 }
@@ -188,61 +175,39 @@ fn with_compiler(data: TempDir, overrides: &[(&str, &str)], program: PathBuf) ->
 async fn a_child_process_compiles_the_code_that_this_process_runs() {
     let bench = with_child(&[]);
     let loaded = bench.misbehave().await;
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    bench.works(&loaded).await;
     assert_eq!(kept_files(&bench).len(), 1);
 }
 
 #[tokio::test]
 async fn the_childs_message_about_a_broken_component_is_passed_on() {
-    let bench = with_child(&[]);
     // A section of an unknown kind.
-    let error = bench
-        .plugins
-        .prepare(b"\0asm\x0d\0\x01\0\x7f\x01\0".to_vec())
-        .await
-        .unwrap_err();
+    let broken = b"\0asm\x0d\0\x01\0\x7f\x01\0".to_vec();
+    let error = with_child(&[]).refused(broken).await;
     assert!(matches!(error, LoadError::Invalid(_)), "{error}");
     assert!(!error.is_temporary());
 }
 
 #[tokio::test]
-async fn a_child_that_needs_too_much_memory_ends_alone() {
+async fn a_child_that_needs_too_much_memory_or_time_ends_alone() {
     let bench = with_child(&[("compile_memory_mib", "40")]);
-    let error = bench
-        .plugins
-        .prepare(guests::misbehave())
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error, LoadError::Invalid(_) | LoadError::Compiler(_)),
-        "{error}"
-    );
-}
-
-#[tokio::test]
-async fn a_child_that_takes_too_long_is_ended() {
+    let error = bench.refused(guests::misbehave()).await;
+    let expected = matches!(error, LoadError::Invalid(_) | LoadError::Compiler(_));
+    assert!(expected, "{error}");
     let bench = with_child(&[("compile_seconds", "0")]);
-    let error = bench
-        .plugins
-        .prepare(guests::misbehave())
-        .await
-        .unwrap_err();
+    let error = bench.refused(guests::misbehave()).await;
     assert!(matches!(error, LoadError::CompileTimeout { .. }), "{error}");
 }
 
 #[tokio::test]
 async fn machine_code_past_its_bound_is_not_loaded() {
     let bench = with_script(&[("component_mib", "8")], "truncate -s 67108865 \"$3\"");
-    let error = bench
-        .plugins
-        .prepare(guests::misbehave())
-        .await
-        .unwrap_err();
+    let error = bench.refused(guests::misbehave()).await;
     let LoadError::NeedsTooMuch { what } = &error else {
         panic!("{error}");
     };
     assert!(what.starts_with("67108865 bytes of machine code"), "{what}");
-    assert!(what.contains("67108864"), "{what}");
+    has!(what, "67108864");
     assert!(!error.is_temporary());
 }
 
@@ -262,17 +227,13 @@ async fn a_child_without_a_waiting_caller_is_ended() {
     assert!(process.exists());
     trial.abort();
     assert!(trial.await.unwrap_err().is_cancelled());
-    until("the compiler has ended", async || {
-        (!process.exists()).then_some(())
-    })
-    .await;
+    eventually("the compiler has ended", async || !process.exists()).await;
 }
 
 #[tokio::test]
 async fn a_compiler_that_cannot_be_started_is_a_fault_of_the_host() {
     let data = tempfile::tempdir().unwrap();
-    let compiler = Compiler::Child("/nonexistent/leadhost".into());
-    let plugins = Plugins::with_compiler(&settings(&[]), data.path(), clock(), compiler).unwrap();
-    let error = plugins.prepare(guests::misbehave()).await.unwrap_err();
+    let bench = with_compiler(data, &[], "/nonexistent/leadhost".into());
+    let error = bench.refused(guests::misbehave()).await;
     assert!(error.is_temporary(), "{error}");
 }

@@ -3,15 +3,14 @@
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::plugin::PluginKind;
-use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
+use leadhost_pipeline::deploy::{self, DeployError};
 use leadhost_tests::guests::{self, AdapterVariant};
-use leadhost_tests::{Declared, Host, On};
+use leadhost_tests::{Declared, Host, Json, On, has};
 
 use super::owners::{self, concerns};
 
 leadhost_tests::on_every_store! {
-    a_name_keeps_the_kind_that_it_has,
-    a_rollback_changes_the_kind_of_no_name_that_is_used,
+    a_name_keeps_its_kind_while_something_uses_it,
     an_adapter_that_asks_for_more_or_checks_less_needs_confirmation,
     the_list_of_plugins_shows_their_kinds,
     webhooks_that_an_adapter_failed_on_are_retried_by_the_next,
@@ -20,93 +19,52 @@ leadhost_tests::on_every_store! {
 }
 
 fn version(version: &str) -> AdapterVariant<'_> {
-    AdapterVariant {
-        version,
-        ..AdapterVariant::default()
-    }
+    AdapterVariant::version(version)
 }
 
 async fn activate(host: &Host, wasm: Vec<u8>, accept: &[AcceptWord]) -> Result<(), DeployError> {
     owners::activate(host, wasm, "upload", accept).await
 }
 
-async fn a_name_keeps_the_kind_that_it_has(on: On) {
-    let host = Host::new(on).await;
-    activate(&host, guests::misbehave(), &[]).await.unwrap();
-    let used = "\n[[connections]]\nname = \"odd\"\npartner = \"acme\"\nplugin = \"misbehave\"\n";
-    host.declare(used).await;
-    let adapter = AdapterVariant {
-        name: "misbehave",
-        version: "2.0.0",
-        ..AdapterVariant::default()
-    };
-    let wasm = adapter.component();
-    let report = deploy::check(&host.app.pipeline, wasm.clone(), "upload")
-        .await
-        .unwrap();
-    assert_eq!(report.kind, PluginKind::Adapter);
-    assert!(report.concerns.iter().any(|one| one.accept.is_none()));
-
-    let stands = concerns(activate(&host, wasm, &[AcceptWord::All]).await);
-    assert_eq!(stands.len(), 1, "{stands:?}");
-    assert!(
-        stands[0]
-            .what
-            .contains("a converter, and this version is an adapter"),
-        "{stands:?}"
-    );
-    let serves = host.app.core.plugins.active("misbehave").unwrap();
-    assert_eq!(serves.kind, PluginKind::Converter);
+async fn activated(host: &Host, wasm: Vec<u8>, accept: &[AcceptWord]) {
+    activate(host, wasm, accept).await.unwrap();
 }
 
-async fn a_rollback_changes_the_kind_of_no_name_that_is_used(on: On) {
+async fn a_name_keeps_its_kind_while_something_uses_it(on: On) {
     let host = Host::new(on).await;
-    let adapter = AdapterVariant {
-        name: "misbehave",
-        ..version("0.1.0")
-    };
-    activate(&host, adapter.component(), &[]).await.unwrap();
-    let all = AcceptedWords::from_iter([AcceptWord::All]);
-    deploy::upload(
-        &host.app.pipeline,
-        guests::misbehave(),
-        "upload",
-        true,
-        &all,
-    )
-    .await
-    .unwrap();
-    // While nothing uses the name, a rollback works in both directions.
-    for kind in [PluginKind::Adapter, PluginKind::Converter] {
+    let adapter = |number| version(number).name("misbehave").component();
+    let kind = || host.app.core.plugins.active("misbehave").unwrap().kind;
+    activated(&host, adapter("0.1.0"), &[]).await;
+    let changed = concerns(activate(&host, guests::misbehave(), &[]).await);
+    let accept = changed.iter().filter_map(|one| one.accept);
+    assert!(accept.into_iter().any(|word| word == AcceptWord::NewKind));
+    activated(&host, guests::misbehave(), &[AcceptWord::All]).await;
+    for before in [PluginKind::Adapter, PluginKind::Converter] {
         host.roll_back("misbehave").await.unwrap();
-        let serves = host.app.core.plugins.active("misbehave").unwrap();
-        assert_eq!(serves.kind, kind);
+        assert_eq!(kind(), before);
     }
     let used = "\n[[connections]]\nname = \"odd\"\npartner = \"acme\"\nplugin = \"misbehave\"\n";
     host.declare(used).await;
-    let refused = host.roll_back("misbehave").await;
-    let stands = concerns(refused.map(drop));
-    assert!(
-        stands[0]
-            .what
-            .contains("a converter, and this version is an adapter"),
-        "{stands:?}"
-    );
-    let serves = host.app.core.plugins.active("misbehave").unwrap();
-    assert_eq!(serves.kind, PluginKind::Converter);
+    let report = deploy::check(&host.app.pipeline, adapter("2.0.0"), "upload").await;
+    let report = report.unwrap();
+    assert_eq!(report.kind, PluginKind::Adapter);
+    assert!(report.concerns.iter().any(|one| one.accept.is_none()));
+    let uploaded = activate(&host, adapter("2.0.0"), &[AcceptWord::All]).await;
+    let rolled_back = host.roll_back("misbehave").await.map(drop);
+    let [uploaded, rolled_back] = [uploaded, rolled_back].map(concerns);
+    assert_eq!(uploaded.len(), 1, "{uploaded:?}");
+    for concern in [&uploaded[0], &rolled_back[0]] {
+        let says = "a converter, and this version is an adapter";
+        has!(concern.what, says);
+    }
+    assert_eq!(kind(), PluginKind::Converter);
 }
 
 async fn an_adapter_that_asks_for_more_or_checks_less_needs_confirmation(on: On) {
     let host = Host::new(on).await;
-    activate(&host, version("1.0.0").component(), &[])
-        .await
-        .unwrap();
-    let more = AdapterVariant {
-        check: "",
-        host: "api.example.com",
-        secret: "token",
-        ..version("1.1.0")
-    };
+    activated(&host, version("1.0.0").component(), &[]).await;
+    let more = version("1.1.0").check("");
+    let more = more.host("api.example.com").secret("token");
     let stands = concerns(activate(&host, more.component(), &[]).await);
     let found: Vec<_> = stands.iter().map(|one| one.accept).collect();
     let words = [
@@ -117,37 +75,23 @@ async fn an_adapter_that_asks_for_more_or_checks_less_needs_confirmation(on: On)
     assert_eq!(found, words.map(Some));
     let some = concerns(activate(&host, more.component(), &words[..1]).await);
     assert_eq!(some.len(), 2);
-    activate(&host, more.component(), &words).await.unwrap();
+    activated(&host, more.component(), &words).await;
     let older = concerns(activate(&host, version("1.0.1").component(), &[]).await);
     assert_eq!(older[0].accept, Some(AcceptWord::Older));
 }
 
 async fn the_list_of_plugins_shows_their_kinds(on: On) {
     let host = Host::new(on).await;
-    activate(&host, guests::misbehave(), &[]).await.unwrap();
-    activate(&host, version("1.0.0").component(), &[])
-        .await
-        .unwrap();
+    activated(&host, guests::misbehave(), &[]).await;
+    activated(&host, version("1.0.0").component(), &[]).await;
     let key = host.admin_key().await;
     let asked = host.admin("GET", "/admin/v1/plugins").bearer(&key);
     let answer = asked.send().await.expect(200);
     let list = answer.json();
-    let kinds: Vec<(&str, &str)> = list["plugins"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|plugin| {
-            let version = &plugin["versions"][0];
-            (
-                plugin["name"].as_str().unwrap(),
-                version["kind"].as_str().unwrap(),
-            )
-        })
-        .collect();
-    assert_eq!(
-        kinds,
-        [("misbehave", "converter"), ("misbehave-adapter", "adapter")]
-    );
+    let plugins = list["plugins"].list().iter();
+    let kinds = plugins.map(|one| (one["name"].text(), one["versions"][0]["kind"].text()));
+    let expect = [("misbehave", "converter"), ("misbehave-adapter", "adapter")];
+    assert_eq!(kinds.collect::<Vec<_>>(), expect);
 }
 
 /// An instance whose adapter does this with every webhook.
@@ -177,10 +121,7 @@ async fn webhooks_that_an_adapter_failed_on_are_retried_by_the_next(on: On) {
     }
     let ids = host.with_status(DeliveryStatus::Failed).await;
     assert_eq!(ids.len(), 10);
-    let mended = AdapterVariant {
-        mended: "trap",
-        ..version("1.0.1")
-    };
+    let mended = version("1.0.1").mended("trap");
     let digest = host.converter(mended.component()).await;
     // Without moving the clock: they do not wait for the next attempt.
     for id in ids {
@@ -219,10 +160,7 @@ async fn an_adapter_that_refuses_an_instances_configuration_does_not_serve(on: O
     let host = Host::working(on).await;
     host.converter(guests::misbehave_adapter()).await;
     instance(&host, "").await;
-    let stricter = AdapterVariant {
-        version: "1.1.0",
-        ..AdapterVariant::default()
-    };
+    let stricter = AdapterVariant::version("1.1.0");
     // Another type in the same number of bytes: the configuration's word is not
     // a number.
     let mut wasm = stricter.component();
@@ -235,10 +173,5 @@ async fn an_adapter_that_refuses_an_instances_configuration_does_not_serve(on: O
     wasm[at..at + number.len()].copy_from_slice(number);
     let stands = concerns(activate(&host, wasm, &[AcceptWord::All]).await);
     assert_eq!(stands.len(), 1, "{stands:?}");
-    assert!(
-        stands[0]
-            .what
-            .contains("the configuration of instance `odd`"),
-        "{stands:?}"
-    );
+    has!(stands[0].what, "the configuration of instance `odd`");
 }

@@ -10,15 +10,14 @@ use hyper::Method;
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_golden::{append_section, load_dir, pack};
-use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::guests::{self, AdapterVariant, Variant};
 use leadhost_tests::service::command;
-use leadhost_tests::{Answer, Ask, until};
+use leadhost_tests::{Answer, Ask, Json, eventually, has, lacks, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::local::CommandFolder;
 
-/// The folder of the project.
 const PROJECT: &str = "ana";
 
 /// A project whose build copies `next.wasm`.
@@ -57,16 +56,14 @@ fn put_case(base: &CommandFolder, name: &str, expect: Option<serde_json::Value>)
     put(base, &format!("golden/{name}/body.json"), "{}");
 }
 
-/// The command while it runs.
 struct Dev {
     child: Child,
     said: Arc<Mutex<String>>,
 }
 
 impl Dev {
-    fn start(base: &CommandFolder, arguments: &[&str]) -> Self {
-        let arguments = [&["plugin", "dev", PROJECT], arguments].concat();
-        let mut child = command(Path::new("unused"), &arguments)
+    fn start(base: &CommandFolder) -> Self {
+        let mut child = command(Path::new("unused"), "plugin dev ana")
             .current_dir(base.path(""))
             // Its private data is removed with the folder, even if the test ends it by force.
             .env("TMPDIR", base.path(""))
@@ -78,6 +75,12 @@ impl Dev {
         keep(child.stdout.take().unwrap(), &said);
         keep(child.stderr.take().unwrap(), &said);
         Self { child, said }
+    }
+
+    async fn serving(base: &CommandFolder) -> Self {
+        let dev = Self::start(base);
+        dev.says("--data-dir").await;
+        dev
     }
 
     fn said(&self) -> String {
@@ -115,7 +118,6 @@ impl Dev {
         kill_process(id.unwrap(), signal).unwrap();
     }
 
-    /// Stops it as Ctrl-C does.
     fn stop(mut self) -> ExitStatus {
         self.signal(Signal::INT);
         self.child.wait().unwrap()
@@ -152,47 +154,32 @@ fn data_dir(said: &str) -> std::path::PathBuf {
 }
 
 fn version(version: &str) -> Vec<u8> {
-    let variant = Variant {
-        version,
-        check: "",
-        ..Variant::default()
-    };
-    variant.component()
+    Variant::version(version).check("").component()
 }
 
 #[tokio::test]
 async fn an_edit_is_answered_by_the_new_version_and_the_data_is_removed_at_the_end() {
     let base = project(&version("1.0.0"), &COPY);
     put_case(&base, "lead", None);
-    let dev = Dev::start(&base, &[]);
-    let said = dev.says("--data-dir").await;
-    for part in [
-        "misbehave 1.0.0 (",
-        "serving after ",
-        "ana/golden/lead/body.json",
-        "Without an expectation, and not run: lead",
-        "# To publish it: leadhost plugin test ana --write; ",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    let dev = Dev::serving(&base).await;
+    let said = dev.said();
+    has!(said, "misbehave 1.0.0 (", "serving after ");
+    has!(said, "ana/golden/lead/body.json");
+    has!(said, "Without an expectation, and not run: lead");
+    has!(said, "# To publish it: leadhost plugin test ana --write; ");
     let folder = data_dir(&said);
     assert!(folder.is_dir());
     dev.post("{}").await.expect(200);
     let said = dev.says(" of memory at most").await;
-    for part in ["POST ingest-lead: 200 ", "  lead: ", "  convert: "] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    has!(said, "POST ingest-lead: 200 ", "  lead: ", "  convert: ");
 
     put(&base, "next.wasm", version("1.1.0"));
     dev.says("misbehave 1.1.0 (").await;
     dev.post("{\"again\": 1}").await.expect(200);
-    let mut list = command(
-        &folder,
-        &["delivery", "list", "--version", "1.1.0", "--json"],
-    );
+    let mut list = command(&folder, "delivery list --version 1.1.0 --json");
     let list = list.output().unwrap();
     let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
-    assert_eq!(list["deliveries"].as_array().unwrap().len(), 1, "{list}");
+    assert_eq!(list["deliveries"].list().len(), 1, "{list}");
 
     assert!(dev.stop().success());
     assert!(!folder.exists(), "{}", folder.display());
@@ -202,7 +189,7 @@ async fn an_edit_is_answered_by_the_new_version_and_the_data_is_removed_at_the_e
 async fn an_edit_of_a_component_with_a_library_is_answered_by_the_new_version() {
     let build = |version: &str| guests::with_library(&self::version(version), &[]);
     let base = project(&build("1.0.0"), &COPY);
-    let dev = Dev::start(&base, &[]);
+    let dev = Dev::start(&base);
     let folder = data_dir(&dev.says("--data-dir").await).join("compiled");
     let library = Digest::compute(&guests::library(&[]).finish());
     let compiled = || {
@@ -226,19 +213,14 @@ async fn an_edit_of_a_component_with_a_library_is_answered_by_the_new_version() 
 async fn a_build_that_fails_is_shown_and_the_last_good_one_stays_active() {
     let check = "if test -e broken; then cat broken >&2; exit 7; fi";
     let base = project(&version("1.0.0"), &[check, COPY[0], COPY[1]]);
-    let dev = Dev::start(&base, &[]);
+    let dev = Dev::start(&base);
     // Where no line shows the progress, the beginning of a build is shown.
     dev.says("cp next.wasm build/plugin.wasm").await;
     dev.says("--data-dir").await;
     put(&base, "broken", "src/x.rs:7: a word is missing\n");
     let said = dev.says("is still active").await;
-    for part in [
-        "src/x.rs:7: a word is missing",
-        "exit code 7",
-        "FAILED building",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    has!(said, "src/x.rs:7: a word is missing", "exit code 7");
+    has!(said, "FAILED building");
     dev.post("{}").await.expect(200);
 
     // A file that is no component fails too, and names the file.
@@ -253,21 +235,18 @@ async fn a_build_that_fails_is_shown_and_the_last_good_one_stays_active() {
 #[tokio::test]
 async fn a_golden_case_that_fails_is_shown_with_its_difference_and_is_not_served() {
     let base = project(&version("1.0.0"), &COPY);
-    let dev = Dev::start(&base, &[]);
-    dev.says("--data-dir").await;
+    let dev = Dev::serving(&base).await;
     put_case(&base, "wrong", Some(json!({"ok": {"items": []}})));
     let said = dev.says("is still active").await;
-    for part in ["FAILED wrong", "expected", "--renew", "misbehave 1.0.0 ("] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    has!(said, "FAILED wrong", "expected", "--renew");
+    has!(said, "misbehave 1.0.0 (");
     dev.post("{}").await.expect(200);
 }
 
 #[tokio::test]
 async fn the_cases_that_a_build_packs_are_run_if_the_project_has_no_folder_of_cases() {
     let base = project(&version("1.0.0"), &COPY);
-    let dev = Dev::start(&base, &[]);
-    dev.says("--data-dir").await;
+    let dev = Dev::serving(&base).await;
     put_case(&base, "wrong", Some(json!({"ok": {"items": []}})));
     dev.says("FAILED wrong").await;
     let folder = base.path("ana/golden");
@@ -279,83 +258,58 @@ async fn the_cases_that_a_build_packs_are_run_if_the_project_has_no_folder_of_ca
     let failing = append_section(&version("1.2.0"), &pack(&cases).unwrap()).unwrap();
     put(&base, "next.wasm", failing);
     dev.says("FAILED packed").await;
-    assert!(!dev.said().contains("misbehave 1.2.0 ("), "{}", dev.said());
+    lacks!(dev.said(), "misbehave 1.2.0 (");
 }
 
 #[tokio::test]
 async fn a_build_whose_cases_differ_in_notes_alone_is_served() {
     let base = project(&version("1.0.0"), &COPY);
-    let dev = Dev::start(&base, &[]);
-    dev.says("--data-dir").await;
-    let printing = Variant {
-        version: "1.1.0",
-        check: "",
-        always: "print",
-        ..Variant::default()
-    };
+    let dev = Dev::serving(&base).await;
+    let printing = Variant::version("1.1.0").check("").always("print");
     put(&base, "next.wasm", printing.component());
     dev.says("misbehave 1.1.0 (").await;
     let expect = json!({"ok": {"items": [], "notes": ["another line"], "reply": null}});
     put_case(&base, "noted", Some(expect));
-    let said = dev.says("1 golden case has other notes").await;
-    assert!(said.contains("--renew"), "{said}");
+    has!(dev.says("1 golden case has other notes").await, "--renew");
     dev.post("{}").await.expect(200);
     dev.says("  note: printed").await;
 }
 
-/// A project whose plugin crashes at each call.
 fn crashing_project() -> CommandFolder {
-    let crashing = Variant {
-        check: "",
-        always: "trap",
-        ..Variant::default()
-    };
+    let crashing = Variant::default().check("").always("trap");
     project(&crashing.component(), &COPY)
 }
 
 #[tokio::test]
 async fn a_crash_is_shown_once_with_its_request() {
     let base = crashing_project();
-    let dev = Dev::start(&base, &[]);
-    dev.says("--data-dir").await;
+    let dev = Dev::serving(&base).await;
     dev.post("{}").await.expect(200);
     let said = dev.says(" of memory at most").await;
     let shown = said.matches("FAILED: the plugin call failed").count();
     assert_eq!(shown, 1, "{said}");
-    assert!(!said.contains("WARN"), "{said}");
+    lacks!(said, "WARN");
 }
 
 #[tokio::test]
 async fn each_crash_is_shown_however_many_came_before() {
     let base = crashing_project();
-    let dev = Dev::start(&base, &[]);
-    dev.says("--data-dir").await;
+    let dev = Dev::serving(&base).await;
     for crash in 1..=limits::BREAKER_FAILURES as usize + 1 {
         dev.post("{}").await.expect(200);
         let count = || dev.said().matches("FAILED: the plugin call failed").count();
-        until("the crash is shown", async || {
-            (count() >= crash).then_some(())
-        })
-        .await;
+        eventually("the crash is shown", async || count() >= crash).await;
     }
-    let said = dev.said();
-    assert!(!said.contains("circuit"), "{said}");
-    assert!(!said.contains("WARN"), "{said}");
+    lacks!(dev.said(), "circuit", "WARN");
 }
 
 #[tokio::test]
 async fn a_message_is_shown_with_its_request_and_its_outcome() {
-    let adapter = guests::AdapterVariant {
-        check: "",
-        ..guests::AdapterVariant::default()
-    };
-    let base = project_of(
-        ("misbehave-adapter", "adapter"),
-        &adapter.component(),
-        &COPY,
-    );
-    let dev = Dev::start(&base, &[]);
-    let said = dev.says("--data-dir").await;
+    let adapter = AdapterVariant::default().check("").component();
+    let kind = ("misbehave-adapter", "adapter");
+    let base = project_of(kind, &adapter, &COPY);
+    let dev = Dev::serving(&base).await;
+    let said = dev.said();
     let (_, after) = said.split_once("\"instanceId\":").unwrap();
     let (instance, _) = after.split_once(',').unwrap();
     let instance: u64 = instance.parse().unwrap();
@@ -368,38 +322,29 @@ async fn a_message_is_shown_with_its_request_and_its_outcome() {
     dev.post(&message.to_string()).await.expect(200);
     // No connection of `dev` may call this host, as the instance has no `allow`.
     let said = dev.says("  next: the instance is paused").await;
-    for part in [
-        "  request: POST https://api.example.com/v1/messages",
-        "  outcome: refused (connection, code not-allowed)",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    has!(said, "  request: POST https://api.example.com/v1/messages");
+    has!(said, "  outcome: refused (connection, code not-allowed)");
 }
 
 #[tokio::test]
 async fn a_project_whose_packages_are_gone_is_set_up_again() {
-    let base = project(
-        &version("1.0.0"),
-        &["test -d node_modules", COPY[0], COPY[1]],
-    );
+    let build = ["test -d node_modules", COPY[0], COPY[1]];
+    let base = project(&version("1.0.0"), &build);
     let lock = std::fs::read_to_string(base.path("ana/leadhost.lock")).unwrap();
     let setup = "setup = [\"mkdir -p node_modules\"]\n";
     put(&base, "leadhost.lock", format!("{lock}{setup}"));
-    base.run(&["plugin", "dev", PROJECT, "--once"]);
+    base.run("plugin dev ana --once");
     std::fs::remove_dir(base.path("ana/node_modules")).unwrap();
-    let (out, _) = base.run(&["plugin", "dev", PROJECT, "--once"]);
-    assert!(out.contains("serving after "), "{out}");
+    has!(base.run("plugin dev ana --once"), "serving after ");
 }
 
 #[tokio::test]
 async fn a_sender_check_gets_a_secret_and_the_line_its_proof() {
     let base = project(&guests::misbehave(), &COPY);
     put_case(&base, "lead", None);
-    let dev = Dev::start(&base, &[]);
-    let said = dev.says("--data-dir").await;
-    for part in ["x-signature: ", "openssl dgst -sha256 -hmac "] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    let dev = Dev::serving(&base).await;
+    let said = dev.said();
+    has!(said, "x-signature: ", "openssl dgst -sha256 -hmac ");
     dev.post("{}").await.expect(401);
     dev.says("the proof of the sender is missing or wrong")
         .await;
@@ -408,70 +353,59 @@ async fn a_sender_check_gets_a_secret_and_the_line_its_proof() {
 #[test]
 fn once_ends_after_the_first_version_and_fails_with_the_build() {
     let base = project(&version("1.0.0"), &COPY);
-    let (out, _) = base.run(&["plugin", "dev", PROJECT, "--once"]);
-    assert!(out.contains("serving after "), "{out}");
+    let said = base.run("plugin dev ana --once");
+    has!(said, "serving after ");
     // It ends, so no other command can reach it.
-    assert!(!out.contains("--data-dir"), "{out}");
+    lacks!(said, "--data-dir");
 
     let base = project(b"", &["echo a reason; exit 2"]);
-    let said = base.fail(1, &["plugin", "dev", PROJECT, "--once"]);
-    assert!(said.contains("a reason"), "{said}");
-    assert!(said.contains("ana is not served"), "{said}");
+    let said = base.fail(1, "plugin dev ana --once");
+    has!(said, "a reason", "ana is not served");
     let base = project(b"", &["true"]);
-    let said = base.fail(1, &["plugin", "dev", PROJECT, "--once"]);
-    assert!(said.contains("build/plugin.wasm"), "{said}");
+    let said = base.fail(1, "plugin dev ana --once");
+    has!(said, "build/plugin.wasm");
 }
 
 #[test]
 fn a_file_of_another_project_is_refused_with_the_key_and_both_values() {
     let base = project_of(("ana", "converter"), &version("1.0.0"), &COPY);
     put_case(&base, "lead", None);
-    let dev = ["plugin", "dev", PROJECT, "--once"];
-    let said = base.fail(1, &dev);
-    let parts = [
-        "ana/leadhost.lock: `name` is \"ana\", but the plugin that the project builds has \"misbehave\"",
-        "write name = \"misbehave\"",
-        "plugin new",
-    ];
-    for part in parts {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    assert!(!said.contains("serving after"), "{said}");
+    let dev = "plugin dev ana --once";
+    let said = base.fail(1, dev);
+    let differs = "ana/leadhost.lock: `name` is \"ana\", but the plugin that the project builds has \"misbehave\"";
+    has!(said, differs);
+    has!(said, "write name = \"misbehave\"", "plugin new");
+    lacks!(said, "serving after");
     // `check` first refuses a case without an expectation.
     put_lock(&base, ("misbehave", "converter"), &COPY);
-    base.run(&["plugin", "test", PROJECT, "--write"]);
+    base.run("plugin test ana --write");
     put_lock(&base, ("ana", "converter"), &COPY);
     for command in [
-        &["plugin", "test", PROJECT][..],
-        &["plugin", "run", PROJECT, "ana/next.wasm"],
-        &["plugin", "check", PROJECT, "--offline"],
+        "plugin test ana",
+        "plugin run ana ana/next.wasm",
+        "plugin check ana --offline",
     ] {
-        let said = base.fail(1, command);
-        assert!(said.contains(parts[0]), "{command:?}: {said}");
+        has!(base.fail(1, command), differs; "{command}");
     }
     put_lock(&base, ("misbehave", "adapter"), &COPY);
-    let said = base.fail(1, &dev);
-    assert!(said.contains("`kind` is \"adapter\", but"), "{said}");
+    has!(base.fail(1, dev), "`kind` is \"adapter\", but");
     put_lock(&base, ("misbehave", "converter"), &COPY);
-    base.run(&dev);
+    base.run(dev);
 }
 
 #[tokio::test]
 async fn a_version_that_is_not_of_the_project_leaves_the_one_before_active() {
     let base = project(&version("1.0.0"), &COPY);
-    let dev = Dev::start(&base, &[]);
-    dev.says("--data-dir").await;
+    let dev = Dev::serving(&base).await;
     put_lock(&base, ("ana", "converter"), &COPY);
-    let said = dev.says("is still active").await;
-    assert!(said.contains("`name` is \"ana\""), "{said}");
+    has!(dev.says("is still active").await, "`name` is \"ana\"");
     put(&base, "next.wasm", version("1.1.0"));
-    until("the other build is refused", async || {
+    eventually("the other build is refused", async || {
         let times = dev.said().matches("is still active").count();
-        (times == 2).then_some(())
+        times == 2
     })
     .await;
-    let said = dev.said();
-    assert!(!said.contains("misbehave 1.1.0 ("), "{said}");
+    lacks!(dev.said(), "misbehave 1.1.0 (");
     put_lock(&base, ("misbehave", "converter"), &COPY);
     dev.says("misbehave 1.1.0 (").await;
 }
@@ -479,8 +413,7 @@ async fn a_version_that_is_not_of_the_project_leaves_the_one_before_active() {
 #[tokio::test]
 async fn a_folder_that_is_moved_away_ends_the_command_which_says_so() {
     let base = project(&version("1.0.0"), &COPY);
-    let mut dev = Dev::start(&base, &[]);
-    dev.says("--data-dir").await;
+    let mut dev = Dev::serving(&base).await;
     std::fs::rename(base.path(PROJECT), base.path("elsewhere")).unwrap();
     dev.says("the folder ana was moved away or removed").await;
     assert_eq!(dev.child.wait().unwrap().code(), Some(1));
@@ -490,19 +423,16 @@ async fn a_folder_that_is_moved_away_ends_the_command_which_says_so() {
 fn an_outdated_build_is_not_made_the_expectation() {
     let base = project(&version("1.0.0"), &COPY);
     put_case(&base, "lead", None);
-    base.run(&["plugin", "dev", PROJECT, "--once"]);
+    base.run("plugin dev ana --once");
     put(&base, "src/form.js", "");
-    let source = std::fs::File::options()
-        .append(true)
-        .open(base.path("ana/src/form.js"))
-        .unwrap();
+    let mut options = std::fs::File::options();
+    let source = options.append(true).open(base.path("ana/src/form.js"));
+    let source = source.unwrap();
     let edited = source.metadata().and_then(|file| file.modified()).unwrap();
     let later = edited + std::time::Duration::from_secs(60);
     source.set_modified(later).unwrap();
-    let said = base.fail(1, &["plugin", "test", PROJECT, "--write"]);
-    for part in ["src/form.js", "cp next.wasm build/plugin.wasm", "--stale"] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    let (out, _) = base.run(&["plugin", "test", PROJECT, "--write", "--stale"]);
-    assert!(out.contains("wrote lead"), "{out}");
+    let said = base.fail(1, "plugin test ana --write");
+    has!(said, "src/form.js", "cp next.wasm build/plugin.wasm");
+    has!(said, "--stale");
+    has!(base.run("plugin test ana --write --stale"), "wrote lead");
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leadhost_plugin::{CallBudget, CallError, LoadError, Loaded};
-use leadhost_tests::figures;
 use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::{figures, has};
 
-use super::{Bench, delivery, unless_busy, without_place};
+use super::{Bench, delivery, too_much_output, unless_busy, without_place};
 
 /// The calls that must succeed have the same deadline.
 const DEADLINE: (&str, &str) = ("deadline_ms", "1000");
@@ -27,12 +27,9 @@ async fn runs_out_of_time(bench: &Bench, loaded: &Arc<Loaded>, configs: &[&str])
         let CallError::OutOfTime { budget, inline, .. } = error else {
             panic!("{config}: {error}");
         };
-        assert_eq!(
-            (budget, inline),
-            (Duration::from_secs(1), false),
-            "{config}"
-        );
-        bench.convert(loaded, "{}").await.unwrap().unwrap();
+        let expect = (Duration::from_secs(1), false);
+        assert_eq!((budget, inline), expect, "{config}");
+        bench.works(loaded).await;
     }
     let figure = format!(
         "{} endless calls ({}): each ended at its deadline of 1 s of processor time, the next call succeeds",
@@ -44,8 +41,7 @@ async fn runs_out_of_time(bench: &Bench, loaded: &Arc<Loaded>, configs: &[&str])
 
 #[tokio::test]
 async fn a_guest_that_uses_memory_for_ever_runs_out_of_time() {
-    let bench = Bench::new(&[DEADLINE]);
-    let loaded = bench.misbehave().await;
+    let (bench, loaded) = Bench::misbehaving(&[DEADLINE]).await;
     let configs = [r#"{"do":"touch"}"#, r#"{"do":"fill"}"#, r#"{"do":"copy"}"#];
     runs_out_of_time(&bench, &loaded, &configs).await;
 }
@@ -53,8 +49,7 @@ async fn a_guest_that_uses_memory_for_ever_runs_out_of_time() {
 #[tokio::test]
 async fn a_guest_that_asks_the_host_for_ever_runs_out_of_time() {
     let bench = Bench::new(&[DEADLINE]);
-    let component = guests::misbehave_with_wasi();
-    let loaded = bench.plugins.prepare(component).await.unwrap().loaded;
+    let loaded = bench.prepared(guests::misbehave_with_wasi()).await;
     let configs = [
         r#"{"do":"clock"}"#,
         r#"{"do":"random"}"#,
@@ -69,33 +64,24 @@ async fn a_guest_that_asks_the_host_for_ever_runs_out_of_time() {
 #[tokio::test]
 async fn more_random_bytes_at_once_than_the_limit_are_a_trap() {
     let bench = Bench::new(&[]);
-    let component = guests::misbehave_with_wasi();
-    let loaded = bench.plugins.prepare(component).await.unwrap().loaded;
+    let loaded = bench.prepared(guests::misbehave_with_wasi()).await;
     let config = r#"{"do":"random","size":1048577}"#;
     let error = bench.convert(&loaded, config).await.unwrap_err();
     let CallError::Trapped { message, .. } = &error else {
         panic!("{error}");
     };
-    assert!(message.contains("1048577"), "{message}");
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    has!(message, "1048577");
+    bench.works(&loaded).await;
 }
 
 #[tokio::test]
 async fn a_lead_whose_name_has_many_megabytes_ends_the_call() {
-    let bench = Bench::new(&[("output_mib", "1")]);
-    let loaded = bench.misbehave().await;
+    let (bench, loaded) = Bench::misbehaving(&[("output_mib", "1")]).await;
     for word in ["name", "long-attribute"] {
         let config = format!(r#"{{"do":"{word}","size":2000000}}"#);
         let error = bench.convert(&loaded, &config).await.unwrap_err();
-        assert_eq!(
-            error,
-            CallError::TooMuchOutput {
-                limit: 1 << 20,
-                log: Vec::new()
-            },
-            "{word}"
-        );
-        bench.convert(&loaded, "{}").await.unwrap().unwrap();
+        assert_eq!(error, too_much_output(1), "{word}");
+        bench.works(&loaded).await;
     }
     let figure = "2 answers of 2 MB where 1 MiB is allowed: both calls ended as faults, the next call succeeds";
     figures::record("hostile", None, None, figure);
@@ -103,8 +89,7 @@ async fn a_lead_whose_name_has_many_megabytes_ends_the_call() {
 
 #[tokio::test]
 async fn sender_checks_and_handshakes_that_loop_run_out_of_time() {
-    let bench = Bench::new(&[DEADLINE]);
-    let loaded = bench.misbehave().await;
+    let (bench, loaded) = Bench::misbehaving(&[DEADLINE]).await;
     let plugins = &bench.plugins;
     let config = r#"{"do":"loop-in-checks"}"#;
     let checks =
@@ -115,35 +100,27 @@ async fn sender_checks_and_handshakes_that_loop_run_out_of_time() {
         plugins.handshake(&loaded, "lane", asked, CallBudget::Worker)
     });
     assert_eq!(without_place(answer.await.unwrap_err()), OUT_OF_TIME);
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    bench.works(&loaded).await;
 }
 
 #[tokio::test]
 async fn a_component_whose_describe_loops_is_refused() {
     let bench = Bench::new(&[DEADLINE]);
-    let looping = Variant {
-        describe: "loop",
-        ..Variant::default()
-    };
-    let error = bench
-        .plugins
-        .prepare(looping.component())
-        .await
-        .unwrap_err();
+    let looping = Variant::default().describe("loop");
+    let error = bench.refused(looping.component()).await;
     let LoadError::Tried { function, source } = &error else {
         panic!("{error}");
     };
     let source = without_place(source.clone());
     assert_eq!((*function, source), ("describe", OUT_OF_TIME));
     let loaded = bench.misbehave().await;
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    bench.works(&loaded).await;
 }
 
 #[tokio::test]
 async fn an_interpreter_that_loops_prints_or_fills_its_memory_is_ended() {
     let bench = Bench::new(&[DEADLINE]);
-    let component = guests::misbehave_python();
-    let loaded = bench.plugins.prepare(component).await.unwrap().loaded;
+    let loaded = bench.prepared(guests::misbehave_python()).await;
     let configs = [r#"{"do":"loop"}"#, r#"{"do":"print"}"#];
     runs_out_of_time(&bench, &loaded, &configs).await;
     // Whether it reaches its memory limit or its deadline first depends on the
@@ -151,5 +128,5 @@ async fn an_interpreter_that_loops_prints_or_fills_its_memory_is_ended() {
     let filled = bench.convert(&loaded, r#"{"do":"fill"}"#).await;
     let error = filled.unwrap_err();
     assert!(error.is_fault(), "{error}");
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    bench.works(&loaded).await;
 }

@@ -4,29 +4,27 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use leadhost_domain::exchange::InputProblem;
-use leadhost_domain::plugin::ConverterOutput;
 use leadhost_plugin::{CallBudget, CallError, Loaded};
-use leadhost_tests::figures;
+use leadhost_tests::{eventually, figures};
 use tokio::task::JoinHandle;
 
-use super::{Bench, delivery};
+use super::{Bench, Converted, delivery};
+
+const LONG: (&str, &str) = ("deadline_ms", "60000");
 
 const LOOP: &str = r#"{"do":"loop"}"#;
 
-type Call = JoinHandle<Result<Result<ConverterOutput, InputProblem>, CallError>>;
+type Call = JoinHandle<Converted>;
 
 /// A call of the worker in its own task.
 fn start(bench: &Bench, loaded: &Arc<Loaded>, lane: &'static str, config: &'static str) -> Call {
     let (plugins, loaded) = (bench.plugins.clone(), Arc::clone(loaded));
     tokio::spawn(async move {
-        plugins
-            .convert(&loaded, lane, delivery(config), CallBudget::Worker)
-            .await
+        let call = plugins.convert(&loaded, lane, delivery(config), CallBudget::Worker);
+        call.await
     })
 }
 
-/// The misbehaving converter, after its trial has ended.
 async fn ready(bench: &Bench) -> Arc<Loaded> {
     let loaded = bench.misbehave().await;
     until(|| bench.plugins.load() == (0, 0)).await;
@@ -36,52 +34,41 @@ async fn ready(bench: &Bench) -> Arc<Loaded> {
 /// The same, in a lane whose calls are known to be slow.
 async fn ready_and_slow(bench: &Bench, lane: &'static str) -> Arc<Loaded> {
     let loaded = ready(bench).await;
-    let error = bench
-        .plugins
-        .convert(&loaded, lane, delivery(LOOP), CallBudget::Inline)
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error, CallError::OutOfTime { inline: true, .. }),
-        "{error}"
-    );
+    let slow = bench.convert_in(lane, &loaded, LOOP, CallBudget::Inline);
+    let error = slow.await.unwrap_err();
+    let expected = matches!(error, CallError::OutOfTime { inline: true, .. });
+    assert!(expected, "{error}");
     until(|| bench.plugins.load() == (0, 0)).await;
     loaded
 }
 
+async fn quick(bench: &Bench, loaded: &Arc<Loaded>) {
+    let call = bench.convert_in("quick", loaded, "{}", CallBudget::Inline);
+    call.await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn one_slow_connection_does_not_hold_up_the_others() {
-    let bench = Bench::new(&[
-        ("threads", "2"),
-        ("inline_ms", "5000"),
-        ("deadline_ms", "60000"),
-    ]);
+    let settings = [("threads", "2"), ("inline_ms", "5000"), LONG];
+    let bench = Bench::new(&settings);
     let loaded = ready(&bench).await;
-    let slow: Vec<Call> = (0..8)
-        .map(|_| start(&bench, &loaded, "slow", LOOP))
-        .collect();
+    let slow = (0..8).map(|_| start(&bench, &loaded, "slow", LOOP));
+    let slow: Vec<Call> = slow.collect();
     // The lane's share of the slow calls runs; the others are refused because the
     // queue is full.
     until(|| bench.plugins.load() == (0, 2)).await;
 
     for _ in 0..20 {
-        bench
-            .plugins
-            .convert(&loaded, "quick", delivery("{}"), CallBudget::Inline)
-            .await
-            .unwrap()
-            .unwrap();
+        quick(&bench, &loaded).await;
     }
     // The slow ones still compute.
     until(|| bench.plugins.load() == (0, 2)).await;
-    let finished = slow.iter().filter(|call| call.is_finished()).count();
-    assert_eq!(finished, 6);
+    assert_eq!(slow.iter().filter(|call| call.is_finished()).count(), 6);
     let figure = "8 endless calls over one connection: 2 compute, 6 are refused because the queue is full, and 20 of 20 calls over another succeed meanwhile";
     figures::record("hostile", None, None, figure);
     for call in slow {
         if call.is_finished() {
-            let error = call.await.unwrap().unwrap_err();
-            assert_eq!(error, CallError::Busy);
+            assert_eq!(call.await.unwrap().unwrap_err(), CallError::Busy);
         } else {
             call.abort();
         }
@@ -91,18 +78,15 @@ async fn one_slow_connection_does_not_hold_up_the_others() {
 
 #[tokio::test]
 async fn a_full_lane_is_busy_and_another_lane_is_not() {
-    let bench = Bench::new(&[("threads", "1"), ("queue", "4"), ("deadline_ms", "60000")]);
+    let bench = Bench::new(&[("threads", "1"), ("queue", "4"), LONG]);
     let loaded = ready_and_slow(&bench, "full").await;
     let running = start(&bench, &loaded, "full", LOOP);
     until(|| bench.plugins.load() == (0, 1)).await;
     let waiting = [(); 2].map(|()| start(&bench, &loaded, "full", LOOP));
     until(|| bench.plugins.load() == (2, 1)).await;
 
-    let error = bench
-        .plugins
-        .convert(&loaded, "full", delivery("{}"), CallBudget::Worker)
-        .await
-        .unwrap_err();
+    let refused = bench.convert_in("full", &loaded, "{}", CallBudget::Worker);
+    let error = refused.await.unwrap_err();
     assert_eq!(error, CallError::Busy);
     assert!(!error.is_fault());
 
@@ -112,8 +96,7 @@ async fn a_full_lane_is_busy_and_another_lane_is_not() {
     // longest-running one was ended to make room for it.
     until(|| bench.plugins.load() == (2, 1) || running.is_finished()).await;
     if running.is_finished() {
-        let error = running.await.unwrap().unwrap_err();
-        assert_eq!(error, CallError::Busy);
+        assert_eq!(running.await.unwrap().unwrap_err(), CallError::Busy);
     } else {
         running.abort();
     }
@@ -124,45 +107,36 @@ async fn a_full_lane_is_busy_and_another_lane_is_not() {
 
 #[tokio::test]
 async fn a_request_is_answered_while_another_call_never_ends() {
-    let bench = Bench::new(&[
-        ("threads", "1"),
-        ("inline_ms", "1000"),
-        ("deadline_ms", "60000"),
-    ]);
+    let settings = [("threads", "1"), ("inline_ms", "1000"), LONG];
+    let bench = Bench::new(&settings);
     let loaded = ready(&bench).await;
     let call = start(&bench, &loaded, "slow", LOOP);
     until(|| bench.plugins.load() == (0, 1)).await;
-    bench
-        .plugins
-        .convert(&loaded, "quick", delivery("{}"), CallBudget::Inline)
-        .await
-        .unwrap()
-        .unwrap();
+    quick(&bench, &loaded).await;
     until(|| bench.plugins.load() == (0, 1)).await;
     call.abort();
 }
 
 #[tokio::test]
 async fn a_call_ends_when_its_caller_goes_away() {
-    let bench = Bench::new(&[("threads", "1"), ("deadline_ms", "60000")]);
+    let bench = Bench::new(&[("threads", "1"), LONG]);
     let loaded = ready(&bench).await;
     let call = start(&bench, &loaded, "lane", LOOP);
     until(|| bench.plugins.load() == (0, 1)).await;
     call.abort();
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    bench.works(&loaded).await;
 }
 
 #[tokio::test]
 async fn a_shutdown_fails_waiting_calls_and_does_not_end_running_ones() {
-    let bench = Bench::new(&[("threads", "1"), ("deadline_ms", "60000")]);
+    let bench = Bench::new(&[("threads", "1"), LONG]);
     let loaded = ready_and_slow(&bench, "lane").await;
     let running = start(&bench, &loaded, "lane", LOOP);
     until(|| bench.plugins.load() == (0, 1)).await;
     let waiting = start(&bench, &loaded, "lane", "{}");
     until(|| bench.plugins.load() == (1, 1)).await;
     bench.plugins.close();
-    let error = waiting.await.unwrap().unwrap_err();
-    assert_eq!(error, CallError::ShuttingDown);
+    assert_eq!(waiting.await.unwrap().unwrap_err(), CallError::ShuttingDown);
     let late = bench.convert(&loaded, "{}").await.unwrap_err();
     assert_eq!(late, CallError::ShuttingDown);
     // It computes until its deadline, or until its caller goes away.
@@ -172,7 +146,6 @@ async fn a_shutdown_fails_waiting_calls_and_does_not_end_running_ones() {
     until(|| bench.plugins.load() == (0, 0)).await;
 }
 
-/// Keeps every processor busy, twice over, until it is dropped.
 struct Hogs(Arc<AtomicBool>);
 
 impl Hogs {
@@ -202,17 +175,13 @@ async fn a_call_that_never_ends_is_ended_when_others_want_every_processor() {
     let bench = Bench::new(&[("inline_ms", "20"), ("deadline_ms", "200")]);
     let loaded = ready_and_slow(&bench, "lane").await;
     let hogs = Hogs::start();
-    let error = start(&bench, &loaded, "lane", LOOP)
-        .await
-        .unwrap()
-        .unwrap_err();
+    let call = start(&bench, &loaded, "lane", LOOP).await;
+    let error = call.unwrap().unwrap_err();
     drop(hogs);
-    assert!(
-        matches!(error, CallError::OutOfTime { inline: false, .. }),
-        "{error}"
-    );
+    let expected = matches!(error, CallError::OutOfTime { inline: false, .. });
+    assert!(expected, "{error}");
 }
 
 async fn until(condition: impl Fn() -> bool) {
-    leadhost_tests::until("a load of the threads", async || condition().then_some(())).await;
+    eventually("a load of the threads", async || condition()).await;
 }

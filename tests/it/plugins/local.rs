@@ -1,17 +1,15 @@
 //! The commands that call a plugin on the integrator's machine, without a service: `check
 //! --offline`, `test`, `run`, and `pack` of core modules.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use leadhost_tests::components::{component, target};
 use leadhost_tests::service::command;
-use leadhost_tests::{guests, has};
+use leadhost_tests::{Json, fields, guests, has, lacks};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A folder in which commands run.
 pub struct CommandFolder(TempDir);
 
 impl CommandFolder {
@@ -23,12 +21,25 @@ impl CommandFolder {
         self.0.path().join(name)
     }
 
-    /// Writes a file, and returns its name.
-    fn put<'a>(&self, name: &'a str, content: impl AsRef<[u8]>) -> &'a str {
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
-        name
+    }
+
+    /// With the example form and its golden cases in `form.wasm`.
+    fn with_form() -> Self {
+        let base = Self::new();
+        base.put("form.wasm", component("plugins/example-form.wasm"));
+        base
+    }
+
+    /// With a component in `plugin.wasm`, and the golden cases of the example form in `golden`.
+    fn with_golden(wasm: Vec<u8>) -> Self {
+        let base = Self::new();
+        base.put("plugin.wasm", wasm);
+        base.put_golden("golden");
+        base
     }
 
     /// The folder of golden cases that all examples of forms share, as a copy.
@@ -49,11 +60,11 @@ impl CommandFolder {
     }
 
     /// Runs a command in the folder. All tests share the compiled code.
-    pub fn try_run(&self, arguments: &[&str]) -> Output {
+    pub fn try_run(&self, arguments: &str) -> Output {
         self.prepared(arguments).output().unwrap()
     }
 
-    fn prepared(&self, arguments: &[&str]) -> std::process::Command {
+    fn prepared(&self, arguments: &str) -> std::process::Command {
         let mut command = command(self.0.path(), arguments);
         command
             .current_dir(self.0.path())
@@ -61,24 +72,37 @@ impl CommandFolder {
         command
     }
 
-    /// Runs a command that succeeds. Returns its standard output and error.
-    pub fn run(&self, arguments: &[&str]) -> (String, String) {
-        let output = self.try_run(arguments);
-        let (out, err) = said(&output);
-        assert!(output.status.success(), "{arguments:?}: {out}{err}");
-        (out, err)
+    /// Runs a command that succeeds. Returns its standard output.
+    #[track_caller]
+    pub fn run(&self, arguments: &str) -> String {
+        self.ended(0, arguments).0
+    }
+
+    /// The same for a command that prints JSON with `--json`.
+    #[track_caller]
+    fn json(&self, arguments: &str) -> Value {
+        serde_json::from_str(&self.run(&format!("{arguments} --json"))).unwrap()
     }
 
     /// Runs a command that ends with this code. Returns its standard error.
-    pub fn fail(&self, code: i32, arguments: &[&str]) -> String {
+    #[track_caller]
+    pub fn fail(&self, code: i32, arguments: &str) -> String {
+        self.ended(code, arguments).1
+    }
+
+    /// The same. Returns both outputs.
+    #[track_caller]
+    pub fn ends(&self, code: i32, arguments: &str) -> String {
+        let (out, err) = self.ended(code, arguments);
+        out + &err
+    }
+
+    #[track_caller]
+    fn ended(&self, code: i32, arguments: &str) -> (String, String) {
         let output = self.try_run(arguments);
         let (out, err) = said(&output);
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{arguments:?}: {out}{err}"
-        );
-        err
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {out}{err}");
+        (out, err)
     }
 }
 
@@ -97,83 +121,46 @@ const LEAD: &str = r#"{"id": "f-1", "nome": "Lia Campos", "email": "lia@example.
 
 #[test]
 fn a_plugin_is_checked_without_a_service() {
-    let base = CommandFolder::new();
-    let file = base.put("example-form.wasm", component("plugins/example-form.wasm"));
-    let check = ["plugin", "check", file];
-    let without = base.fail(1, &check);
-    assert!(without.contains("no service runs on"), "{without}");
-    assert!(without.contains("--offline"), "{without}");
+    let base = CommandFolder::with_form();
+    let alone = base.fail(1, "plugin check form.wasm");
+    has!(alone, "no service runs on", "--offline");
 
-    let offline = [&check[..], &["--offline"]].concat();
-    let (out, _) = base.run(&offline);
-    assert!(out.contains("example-form 1.0.0 ("), "{out}");
-    assert!(out.contains("converter: usable, 26 golden cases"), "{out}");
-    let (out, _) = base.run(&[&offline[..], &["--json"]].concat());
-    let report: Value = serde_json::from_str(&out).unwrap();
+    let offline = "plugin check form.wasm --offline";
+    let usable = "converter: usable, 26 golden cases";
+    has!(base.run(offline), "example-form 1.0.0 (", usable);
+    let report = base.json(offline);
     assert_eq!(report["contract"], "leadhost:converter@1.0.0");
-    let engine = report["engine"].as_str().unwrap();
-    let (_, err) = base.run(&[&offline[..], &["--engine"]].concat());
-    assert!(err.contains(&format!("engine {engine}")), "{err}");
+    let engine = format!("engine {}", report["engine"].text());
+    has!(base.ends(0, &format!("{offline} --engine")), &engine);
 }
 
 #[test]
 fn an_unsigned_component_is_refused_as_the_service_of_the_configuration_would_do_it() {
-    let base = CommandFolder::new();
-    let file = base.put("example-form.wasm", component("plugins/example-form.wasm"));
-    let (said, _) = base.run(&["plugin", "keygen", "own.key"]);
-    let key = said
-        .rsplit(' ')
-        .next()
-        .unwrap()
-        .trim()
-        .trim_end_matches('.');
-    let config = format!("[plugins]\ntrusted_keys = \"{key}\"\n");
-    let config = base.put("leadhost.toml", config);
-    let check = |file| ["plugin", "check", file, "--offline", "--config", config];
-    let refused = base.fail(1, &check(file));
-    for part in [
-        "example-form.wasm: ",
-        "is not signed",
-        "leadhost plugin sign",
-    ] {
-        assert!(refused.contains(part), "{part}: {refused}");
-    }
-    base.run(&[
-        "plugin",
-        "sign",
-        file,
-        "--key",
-        "own.key",
-        "-o",
-        "signed.wasm",
-    ]);
-    let (out, _) = base.run(&check("signed.wasm"));
-    assert!(out.contains("usable"), "{out}");
+    let base = CommandFolder::with_form();
+    let said = base.run("plugin keygen own.key");
+    let key = said.trim().trim_end_matches('.').rsplit(' ').next();
+    let key = key.unwrap();
+    let given = format!("[plugins]\ntrusted_keys = \"{key}\"\n");
+    base.put("leadhost.toml", given);
+    let check = "plugin check --offline --config leadhost.toml";
+    let refused = base.fail(1, &format!("{check} form.wasm"));
+    has!(refused, "form.wasm: ", "is not signed");
+    has!(refused, "leadhost plugin sign");
+    base.run("plugin sign form.wasm --key own.key -o signed.wasm");
+    has!(base.run(&format!("{check} signed.wasm")), "usable");
 }
 
 #[test]
 fn a_signature_that_does_not_cover_new_golden_cases_is_removed() {
-    let base = CommandFolder::new();
-    let file = base.put("example-form.wasm", component("plugins/example-form.wasm"));
-    base.run(&["plugin", "keygen", "own.key"]);
-    base.run(&["plugin", "sign", file, "--key", "own.key"]);
+    let base = CommandFolder::with_form();
+    base.run("plugin keygen own.key");
+    base.run("plugin sign form.wasm --key own.key");
     base.put_golden("golden");
-    let pack = [
-        "plugin",
-        "pack",
-        file,
-        "--golden",
-        "golden",
-        "-o",
-        "other.wasm",
-    ];
-    let (out, _) = base.run(&pack);
-    assert!(!out.contains("sign it again"), "{out}");
+    let pack = "plugin pack form.wasm --golden golden -o other.wasm";
+    lacks!(base.run(pack), "sign it again");
     std::fs::remove_dir_all(base.path("golden/blanks")).unwrap();
-    let (out, _) = base.run(&pack);
-    assert!(out.contains("sign it again"), "{out}");
-    let (out, _) = base.run(&["plugin", "check", "other.wasm", "--offline"]);
-    assert!(out.contains("usable"), "{out}");
+    has!(base.run(pack), "sign it again");
+    has!(base.run("plugin check other.wasm --offline"), "usable");
 }
 
 // ---- test
@@ -189,119 +176,95 @@ fn golden_cases_of_a_folder_run_on_a_component_in_javascript() {
 }
 
 fn passes_its_golden_cases(wasm: Vec<u8>) {
-    let base = CommandFolder::new();
-    base.put_golden("golden");
-    let file = base.put("form.wasm", wasm);
-    let (out, _) = base.run(&["plugin", "test", file]);
-    assert!(out.contains("26 golden cases of golden passed"), "{out}");
+    let base = CommandFolder::with_golden(wasm);
+    let passed = "26 golden cases of golden passed";
+    has!(base.run("plugin test plugin.wasm"), passed);
 }
 
 #[test]
 fn without_a_folder_the_cases_in_the_component_run() {
-    let base = CommandFolder::new();
-    let file = base.put("example-form.wasm", component("plugins/example-form.wasm"));
-    let (out, _) = base.run(&["plugin", "test", file]);
-    assert!(out.contains("example-form.wasm passed"), "{out}");
-    let said = base.fail(2, &["plugin", "test", file, "--write"]);
-    assert!(said.contains("--golden DIR"), "{said}");
-    let bare = base.put("bare.wasm", guests::example_form());
-    let said = base.fail(1, &["plugin", "test", bare]);
-    assert!(said.contains("carries no golden cases"), "{said}");
+    let base = CommandFolder::with_form();
+    has!(base.run("plugin test form.wasm"), "form.wasm passed");
+    let said = base.fail(2, "plugin test form.wasm --write");
+    has!(said, "--golden DIR");
+    base.put("bare.wasm", guests::example_form());
+    let said = base.fail(1, "plugin test bare.wasm");
+    has!(said, "carries no golden cases");
 }
 
 #[test]
 fn golden_cases_that_loop_end_together() {
-    let base = CommandFolder::new();
-    base.put_golden("golden");
-    let file = base.put("loop.wasm", guests::looping());
+    let base = CommandFolder::with_golden(guests::looping());
     base.put("host.toml", b"[plugins]\ndeadline_ms = 200\n");
-    let limits = ["--service-config", "host.toml"];
-    let test = ["plugin", "test", file, "--golden", "golden"];
-    let said = base.fail(1, &[&test[..], &limits].concat());
+    let test = "plugin test plugin.wasm --golden golden --service-config host.toml";
     let three = "3 of 26 golden cases of golden fail; 23 after the slow ones were not run";
-    assert!(said.contains(three), "{said}");
+    has!(base.fail(1, test), three);
 }
 
 #[test]
 fn expectations_are_written_and_renewed_and_the_difference_is_shown() {
-    let base = CommandFolder::new();
-    base.put_golden("golden");
-    let file = base.put("form.wasm", guests::example_form());
+    let base = CommandFolder::with_golden(guests::example_form());
     let case = |change: &dyn Fn(&mut Value)| {
         let path = base.path("golden/lead/case.json");
         let mut case: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         change(&mut case);
         std::fs::write(path, case.to_string()).unwrap();
     };
-    let test = ["plugin", "test", file];
+    let test = "plugin test plugin.wasm";
+    let (write, renew) = (format!("{test} --write"), format!("{test} --renew"));
 
     case(&|case| case["expect"]["ok"]["items"][0]["outcome"]["lead"]["name"] = json!("Eva"));
-    let said = base.fail(1, &test);
-    for part in [
-        "FAILED lead",
-        "lead.name: expected \"Eva\", got \"Marina Teixeira\"",
-        "1 of 26 golden cases of golden fail",
-        "`leadhost plugin test form.wasm --renew`",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
+    let said = base.fail(1, test);
+    has!(said, "FAILED lead");
+    has!(said, "lead.name: expected \"Eva\", got \"Marina Teixeira\"");
+    has!(said, "1 of 26 golden cases of golden fail");
+    has!(said, "`leadhost plugin test plugin.wasm --renew`");
     // An expectation that differs is a person's word: only --renew replaces it.
-    base.fail(1, &[&test[..], &["--write"]].concat());
-    let (out, _) = base.run(&[&test[..], &["--renew"]].concat());
-    assert!(out.contains("renewed lead\n"), "{out}");
-    assert!(out.contains("expected \"Eva\""), "{out}");
-    base.run(&test);
+    base.fail(1, &write);
+    has!(base.run(&renew), "renewed lead\n", "expected \"Eva\"");
+    base.run(test);
 
     case(&|case| drop(case.as_object_mut().unwrap().remove("expect")));
-    let said = base.fail(1, &test);
-    assert!(said.contains("--write"), "{said}");
-    let (out, _) = base.run(&[&test[..], &["--write"]].concat());
-    assert!(out.contains("wrote lead\n"), "{out}");
-    base.run(&test);
+    has!(base.fail(1, test), "--write");
+    has!(base.run(&write), "wrote lead\n");
+    base.run(test);
 }
 
 #[test]
 fn a_case_that_traps_fails_and_the_others_run() {
     let base = CommandFolder::new();
-    let file = base.put("misbehave.wasm", guests::misbehave());
-    let case = |word: &str| {
+    base.put("misbehave.wasm", guests::misbehave());
+    for word in ["trap", "refuse"] {
         let case = json!({"about": word, "call": "convert", "delivery": {"config": {"do": word}}});
         base.put(&format!("golden/{word}/case.json"), case.to_string());
-    };
-    case("trap");
-    case("refuse");
-    let test = ["plugin", "test", file, "--write"];
-    let said = base.fail(1, &test);
-    assert!(said.contains("FAILED trap"), "{said}");
-    assert!(said.contains("1 of 2 golden cases"), "{said}");
-    assert!(!said.contains("--renew"), "{said}");
+    }
+    let said = base.fail(1, "plugin test misbehave.wasm --write");
+    has!(said, "FAILED trap", "1 of 2 golden cases");
+    lacks!(said, "--renew");
 }
 
 // ---- run
 
+/// With a component in `plugin.wasm`, and a body for it in `lead.json`.
+fn with_lead(wasm: Vec<u8>) -> CommandFolder {
+    let base = CommandFolder::new();
+    base.put("plugin.wasm", wasm);
+    base.put("lead.json", LEAD);
+    base
+}
+
 #[test]
 fn one_body_is_converted_and_the_call_is_measured() {
-    let base = CommandFolder::new();
-    let file = base.put("form.wasm", guests::example_form());
-    let body = base.put("lead.json", LEAD);
-    let (out, err) = base.run(&["plugin", "run", file, body]);
+    let base = with_lead(guests::example_form());
+    let run = "plugin run plugin.wasm lead.json";
+    let (out, err) = base.ended(0, run);
     let items: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(items[0]["outcome"]["lead"]["name"], "Lia Campos");
-    for part in [
-        "processor time",
-        "instructions by fuel",
-        "50 ms",
-        "2000 ms",
-        "memory",
-        "128 MiB",
-        "16 MiB",
-    ] {
-        assert!(err.contains(part), "{part}: {err}");
-    }
+    has!(err, "processor time", "50 ms", "2000 ms");
+    has!(err, "instructions by fuel", "memory", "128 MiB", "16 MiB");
 
-    let (out, _) = base.run(&["plugin", "run", file, body, "--json"]);
-    let run: Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(run["answer"]["ok"]["items"], items);
+    let first = base.json(run);
+    assert_eq!(first["answer"]["ok"]["items"], items);
     for measure in [
         "microseconds",
         "processorMicroseconds",
@@ -309,77 +272,45 @@ fn one_body_is_converted_and_the_call_is_measured() {
         "memoryBytes",
         "outputBytes",
     ] {
-        assert!(
-            run["used"][measure].as_u64().unwrap() > 0,
-            "{measure}: {run}"
-        );
+        let used = first["used"][measure].as_u64();
+        assert!(used > Some(0), "{measure}: {first}");
     }
-    let (again, _) = base.run(&["plugin", "run", file, body, "--json"]);
-    let again: Value = serde_json::from_str(&again).unwrap();
-    assert_eq!(again["used"]["instructions"], run["used"]["instructions"]);
-    assert_eq!(again["engine"], run["engine"]);
-    let (not_counted, _) = base.run(&["plugin", "run", file, body, "--json", "--no-count"]);
-    let not_counted: Value = serde_json::from_str(&not_counted).unwrap();
+    fields!(base.json(run), {
+        "used.instructions": first["used"]["instructions"], "engine": first["engine"],
+    });
+    let not_counted = base.json(&format!("{run} --no-count"));
     assert!(not_counted["used"]["instructions"].is_null());
 }
 
 #[test]
 fn the_request_of_a_run_is_as_its_flags_say() {
-    let base = CommandFolder::new();
-    let file = base.put("misbehave.wasm", guests::misbehave());
-    let config = base.put("config.json", "{}");
-    let mut run = base
-        .prepared(&[
-            "plugin",
-            "run",
-            file,
-            "-",
-            "--config",
-            config,
-            "-H",
-            "X-Form: 7",
-            "--query",
-            "a=b=c",
-        ])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    run.stdin.take().unwrap().write_all(b"a=1&b=2").unwrap();
-    let output = run.wait_with_output().unwrap();
+    let base = with_lead(guests::misbehave());
+    base.put("config.json", "{}");
+    let run = "plugin run plugin.wasm - --config config.json -H 'X-Form: 7' --query a=b=c";
+    let body = std::fs::File::open(base.path("lead.json")).unwrap();
+    let output = base.prepared(run).stdin(body).output().unwrap();
     let (out, err) = said(&output);
     assert!(output.status.success(), "{err}");
     let items: Value = serde_json::from_str(&out).unwrap();
     let attributes = items[0]["outcome"]["lead"]["attributes"].to_string();
-    assert!(
-        attributes.contains(r#"["query",[["a","b=c"]]]"#),
-        "{attributes}"
-    );
+    has!(attributes, r#"["query",[["a","b=c"]]]"#);
 }
 
 #[test]
 fn a_body_that_the_plugin_refuses_is_a_failure() {
-    let base = CommandFolder::new();
-    let file = base.put("form.wasm", guests::example_form());
-    let body = base.put("body", "no JSON");
-    let said = base.fail(1, &["plugin", "run", file, body]);
-    assert!(
-        said.contains("the plugin refuses the body, and the sender gets 400"),
-        "{said}"
-    );
-    let said = base.fail(1, &["plugin", "run", file, body, "--json"]);
-    assert!(said.contains("refuses the body"), "{said}");
+    let base = with_lead(guests::example_form());
+    base.put("body", "no JSON");
+    let run = "plugin run plugin.wasm body";
+    let refused = "the plugin refuses the body, and the sender gets 400";
+    has!(base.fail(1, run), refused);
+    has!(base.fail(1, &format!("{run} --json")), "refuses the body");
 }
 
 #[test]
 fn after_a_crash_the_words_of_the_plugin_come_first() {
-    let wasm = guests::misbehave_with_wasi();
-    let base = CommandFolder::new();
-    let file = base.put("misbehave.wasm", wasm);
-    let body = base.put("lead.json", LEAD);
-    let config = base.put("config.json", r#"{"do": "print-and-trap"}"#);
-    let said = base.fail(1, &["plugin", "run", file, body, "--config", config]);
+    let base = with_lead(guests::misbehave_with_wasi());
+    base.put("config.json", r#"{"do": "print-and-trap"}"#);
+    let said = base.fail(1, "plugin run plugin.wasm lead.json --config config.json");
     let at = |part: &str| said.find(part).unwrap_or_else(|| panic!("{part}: {said}"));
     assert!(said.starts_with("plugin: the last words"), "{said}");
     assert!(at("as asked") < at("processor time"), "{said}");
@@ -389,19 +320,16 @@ fn after_a_crash_the_words_of_the_plugin_come_first() {
 
 #[test]
 fn a_configuration_or_a_body_that_the_service_does_not_take_is_refused_before_the_call() {
-    let base = CommandFolder::new();
-    let file = base.put("mapping.wasm", component("plugins/converter-mapping.wasm"));
-    let body = base.put("lead.json", LEAD);
-    let config = base.put("config.json", r#"{"nosuch": 1}"#);
-    let said = base.fail(1, &["plugin", "run", file, body, "--config", config]);
-    assert!(said.contains("does not take this configuration"), "{said}");
-    assert!(said.contains("nosuch"), "{said}");
-    let deep = base.put("deep.json", [vec![b'['; 200], vec![b']'; 200]].concat());
-    let said = base.fail(1, &["plugin", "run", file, deep]);
-    assert!(said.contains("the service refuses it"), "{said}");
-    let list = base.put("list.json", "[]");
-    let said = base.fail(1, &["plugin", "run", file, body, "--config", list]);
-    assert!(said.contains("list.json is not a configuration"), "{said}");
+    let base = with_lead(component("plugins/converter-mapping.wasm"));
+    base.put("config.json", r#"{"nosuch": 1}"#);
+    base.put("deep.json", "[".repeat(200) + &"]".repeat(200));
+    base.put("list.json", "[]");
+    let said = base.fail(1, "plugin run plugin.wasm lead.json --config config.json");
+    has!(said, "does not take this configuration", "nosuch");
+    let said = base.fail(1, "plugin run plugin.wasm deep.json");
+    has!(said, "the service refuses it");
+    let said = base.fail(1, "plugin run plugin.wasm lead.json --config list.json");
+    has!(said, "list.json is not a configuration");
 }
 
 // ---- projects and core modules
@@ -410,21 +338,16 @@ fn a_configuration_or_a_body_that_the_service_does_not_take_is_refused_before_th
 fn a_refusal_names_the_file_and_an_address_in_a_registry_what_takes_it() {
     let base = CommandFolder::new();
     base.put("odd.wasm", "no component");
-    for command in ["check", "test"] {
-        let mut words = vec!["plugin", command, "odd.wasm"];
-        words.extend((command == "check").then_some("--offline"));
-        let said = base.fail(1, &words);
-        assert!(said.contains("odd.wasm"), "{said}");
+    for command in ["plugin check odd.wasm --offline", "plugin test odd.wasm"] {
+        has!(base.fail(1, command), "odd.wasm");
     }
     let key = leadhost_domain::key::PlainKey::generate(leadhost_domain::key::KeyKind::Admin);
     let address = "oci://registry.example/ana:1";
-    let to = ["--to", "http://127.0.0.1:9", "--key", key.reveal()];
-    let publish = [&["plugin", "publish", address][..], &to].concat();
-    for words in [&publish[..], &["plugin", "test", address]] {
-        let said = base.fail(2, words);
+    let to = format!("--to http://127.0.0.1:9 --key {}", key.reveal());
+    for command in [format!("publish {address} {to}"), format!("test {address}")] {
+        let said = base.fail(2, &format!("plugin {command}"));
         for what in ["plugin pull", "plugin activate"] {
-            let command = format!("`leadhost {what} {address}`");
-            assert!(said.contains(&command), "{said}");
+            has!(said, &format!("`leadhost {what} {address}`"));
         }
     }
 }
@@ -432,50 +355,40 @@ fn a_refusal_names_the_file_and_an_address_in_a_registry_what_takes_it() {
 #[test]
 fn a_project_is_named_by_its_folder() {
     let base = CommandFolder::new();
-    let said = base.fail(1, &["plugin", "test", "."]);
-    assert!(said.contains("build/plugin.wasm"), "{said}");
-    assert!(said.contains("build the project"), "{said}");
+    let said = base.fail(1, "plugin test .");
+    has!(said, "build/plugin.wasm", "build the project");
     base.put("build/plugin.wasm", guests::example_form());
     base.put_golden("golden");
-    let (out, _) = base.run(&["plugin", "test", "."]);
-    assert!(out.contains("26 golden cases"), "{out}");
-    let (out, _) = base.run(&["plugin", "check", ".", "--offline"]);
-    assert!(out.contains("26 golden cases passed"), "{out}");
-    base.run(&["plugin", "pack", ".", "-o", "packed.wasm"]);
-    let (out, _) = base.run(&["plugin", "check", "packed.wasm", "--offline"]);
-    assert!(out.contains("26 golden cases passed"), "{out}");
+    has!(base.run("plugin test ."), "26 golden cases");
+    let passed = "26 golden cases passed";
+    has!(base.run("plugin check . --offline"), passed);
+    base.run("plugin pack . -o packed.wasm");
+    has!(base.run("plugin check packed.wasm --offline"), passed);
 }
 
 #[test]
 fn a_core_module_is_taken_in_place_of_a_component() {
-    let base = CommandFolder::new();
-    base.put_golden("golden");
-    let file = base.put("core.wasm", guests::rust_module("example-form"));
-    let (out, _) = base.run(&["plugin", "test", file]);
-    has!(out, "26 golden cases of golden passed");
-    let (out, _) = base.run(&["plugin", "check", file, "--offline"]);
-    has!(out, "usable");
-    let (out, _) = base.run(&["plugin", "pack", file, "-o", "whole.wasm"]);
-    has!(out, "without golden cases");
-    let again = base.fail(2, &["plugin", "pack", "whole.wasm", "-o", "again.wasm"]);
+    let base = CommandFolder::with_golden(guests::rust_module("example-form"));
+    let passed = "26 golden cases of golden passed";
+    has!(base.run("plugin test plugin.wasm"), passed);
+    has!(base.run("plugin check plugin.wasm --offline"), "usable");
+    let packed = base.run("plugin pack plugin.wasm -o whole.wasm");
+    has!(packed, "without golden cases");
+    let again = base.fail(2, "plugin pack whole.wasm -o again.wasm");
     has!(again, "--golden DIR");
-    base.run(&["plugin", "check", "whole.wasm", "--offline"]);
+    base.run("plugin check whole.wasm --offline");
 
     // Signed is the component that is made of it, which does not take the module's place.
-    base.run(&["plugin", "keygen", "key.pem"]);
-    let sign = ["plugin", "sign", file, "--key", "key.pem"];
-    let said = base.fail(2, &sign);
-    has!(said, "core module", "--output");
-    base.run(&[&sign[..], &["-o", "signed.wasm"]].concat());
-    let (out, _) = base.run(&["plugin", "check", "signed.wasm", "--offline"]);
-    has!(out, "usable");
+    base.run("plugin keygen key.pem");
+    let sign = "plugin sign plugin.wasm --key key.pem";
+    has!(base.fail(2, sign), "core module", "--output");
+    base.run(&format!("{sign} -o signed.wasm"));
+    has!(base.run("plugin check signed.wasm --offline"), "usable");
 
     // A refusal names the file, and nothing is written.
-    let foreign = base.put(
-        "foreign.wasm",
-        guests::importing_module("env", "emscripten_now"),
-    );
-    let said = base.fail(1, &["plugin", "pack", foreign, "-o", "out.wasm"]);
+    let foreign = guests::importing_module("env", "emscripten_now");
+    base.put("foreign.wasm", foreign);
+    let said = base.fail(1, "plugin pack foreign.wasm -o out.wasm");
     has!(said, "foreign.wasm: ", "env.emscripten_now");
     assert!(!base.path("out.wasm").exists());
 }
@@ -487,31 +400,22 @@ fn a_mapping_is_tried_on_a_body_and_says_what_it_read_from_where() {
     let base = CommandFolder::new();
     let wasm = component("plugins/converter-mapping.wasm");
     base.put("target/plugins/converter-mapping.wasm", wasm);
-    let other = base.put("other.txt", "hello");
-    let said = base.fail(1, &["mapping", "try", other]);
-    assert!(said.contains("refuses the body"), "{said}");
-    let missing = ["mapping", "try", other, "--component", "nosuch.wasm"];
-    let said = base.fail(1, &missing);
-    assert!(said.contains("nosuch.wasm"), "{said}");
-    let body = base.put(
-        "body.json",
-        r#"{"nome": "Lia Campos", "ddd": "11", "telefone": "90000-0001", "ref": "AP-7", "andar": 3}"#,
-    );
-    let (out, _) = base.run(&["mapping", "try", body]);
-    for part in ["Lia Campos", "(11) 90000-0001", "nome", "guessed", "andar"] {
-        assert!(out.contains(part), "{part}: {out}");
-    }
-    let config = base.put("config.json", r#"{"fields": {"listings": "ref"}}"#);
-    let arguments = ["mapping", "try", body, "--config", config, "--json"];
-    let (out, _) = base.run(&arguments);
-    let shown: Value = serde_json::from_str(&out).unwrap();
-    let listings = shown["explanations"].as_array().unwrap().iter();
-    let mut listings = listings.filter(|one| one["field"] == "listings");
-    let listings = listings.next().unwrap();
-    assert_eq!(listings["from"], json!(["ref"]));
-    assert_eq!(listings["guessed"], false);
-
-    let form = base.put("form.wasm", guests::example_form());
-    let other = base.fail(1, &["mapping", "try", body, "--component", form]);
-    assert!(other.contains("the plugin example-form"), "{other}");
+    base.put("other.txt", "hello");
+    base.put("form.wasm", guests::example_form());
+    let body = r#"{"nome": "Lia Campos", "ddd": "11", "telefone": "90000-0001", "ref": "AP-7", "andar": 3}"#;
+    base.put("body.json", body);
+    base.put("config.json", r#"{"fields": {"listings": "ref"}}"#);
+    let said = base.fail(1, "mapping try other.txt");
+    has!(said, "refuses the body");
+    let missing = base.fail(1, "mapping try other.txt --component nosuch.wasm");
+    has!(missing, "nosuch.wasm");
+    let out = base.run("mapping try body.json");
+    has!(out, "Lia Campos", "(11) 90000-0001", "nome");
+    has!(out, "guessed", "andar");
+    let shown = base.json("mapping try body.json --config config.json");
+    let mut explanations = shown["explanations"].list().iter();
+    let listings = explanations.find(|one| one["field"] == "listings");
+    fields!(listings.unwrap(), {"from": ["ref"], "guessed": false});
+    let other = base.fail(1, "mapping try body.json --component form.wasm");
+    has!(other, "the plugin example-form");
 }

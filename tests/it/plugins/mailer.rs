@@ -7,8 +7,10 @@ use leadhost_domain::key::PlainKey;
 use leadhost_domain::plugin::Digest;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::AdapterVariant;
-use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, until};
+use leadhost_tests::{Answer, Ask, Declared, Host, Json, On, Options, until};
 use serde_json::{Value, json};
+
+use crate::notifications::welcomed;
 
 pub struct Mailer {
     pub host: Host,
@@ -31,15 +33,19 @@ impl Mailer {
         Self::sending_to(options, double, address).await
     }
 
+    /// With a rollout of a version that does this in a function.
+    pub async fn begun(on: On, always: &str, order: Value) -> Self {
+        let mailer = Self::new(on).await;
+        let candidate = mailer.keep("1.1.0", always).await;
+        mailer.begin(&candidate, order).await;
+        mailer
+    }
+
     /// The same with another remote server, at this address.
     pub async fn sending_to(options: Options, double: GraphDouble, address: SocketAddr) -> Self {
         let host = Host::working_with(options).await;
         let url = format!("http://{address}/v1/messages");
-        let first = AdapterVariant {
-            sends: &url,
-            check: "",
-            ..AdapterVariant::default()
-        };
+        let first = AdapterVariant::default().sends(&url).check("");
         host.converter(first.component()).await;
         let declared = host
             .declare(&format!(
@@ -63,14 +69,11 @@ allow = [{{ url = "http://{address}", private = true }}]
 
     /// Another version, which does this in a function, such as `send:trap`.
     pub fn version(&self, version: &str, always: &str) -> Vec<u8> {
-        let variant = AdapterVariant {
-            version,
-            always,
-            sends: &self.url,
-            check: "",
-            ..AdapterVariant::default()
-        };
-        variant.component()
+        AdapterVariant::version(version)
+            .always(always)
+            .sends(&self.url)
+            .check("")
+            .component()
     }
 
     /// Sends this many messages, each to a contact of its own. Returns the answers.
@@ -86,17 +89,9 @@ allow = [{{ url = "http://{address}", private = true }}]
     pub async fn send_any(&self, from: usize, messages: usize) -> Vec<Answer> {
         let mut answers = Vec::new();
         for number in from..from + messages {
-            let body = json!({
-                "name": "Ana Prado",
-                "phoneNumber": format!("+55 11 98765-{number:04}"),
-                "instanceId": self.declared.report.instances["bot"].0,
-                "source": "landing-page",
-                "template": {
-                    "name": "welcome",
-                    "language": {"code": "pt_BR"},
-                    "components": [],
-                },
-            });
+            let mut body = welcomed(self.declared.instance("bot"));
+            body["phoneNumber"] = json!(format!("+55 11 98765-{number:04}"));
+            body["template"]["components"] = json!([]);
             let ask = self.host.post("/send-notification");
             let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
             answers.push(ask.json(&body).send().await);
@@ -121,7 +116,6 @@ allow = [{{ url = "http://{address}", private = true }}]
         self.host.keep_version(self.version(version, always)).await
     }
 
-    /// Starts a rollout.
     pub async fn begin(&self, candidate: &Digest, mut order: Value) -> Value {
         order["digest"] = json!(candidate.0);
         let ask = self.ask("POST", ROLLOUT).json(&order);
@@ -129,9 +123,8 @@ allow = [{{ url = "http://{address}", private = true }}]
     }
 
     pub async fn change(&self, change: &str) -> Value {
-        let ask = self
-            .ask("PATCH", ROLLOUT)
-            .json(&json!({ "change": change }));
+        let ask = self.ask("PATCH", ROLLOUT);
+        let ask = ask.json(&json!({ "change": change }));
         ask.send().await.expect(200).json()
     }
 
@@ -140,7 +133,6 @@ allow = [{{ url = "http://{address}", private = true }}]
         ask.send().await.expect(200).json()
     }
 
-    /// Waits until the rollout is shown like this.
     pub async fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         until(what, async || {
             let shown = self.shown().await;
@@ -152,9 +144,8 @@ allow = [{{ url = "http://{address}", private = true }}]
 
 const ROLLOUT: &str = "/misbehave-adapter/rollout";
 
-/// The differences of a field of sends.
 pub fn field<'a>(sends: &'a Value, name: &str) -> &'a Value {
-    let fields = sends["fields"].as_array().expect("a list");
+    let fields = sends["fields"].list();
     let found = fields.iter().find(|one| one["field"] == name);
     found.unwrap_or_else(|| panic!("{name}: {sends:#}"))
 }

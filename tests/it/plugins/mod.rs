@@ -35,13 +35,14 @@ pub(crate) mod wrong_values;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use leadhost_config::{self as config, Config};
 use leadhost_domain::clock::ManualClock;
 use leadhost_domain::exchange::InputProblem;
 use leadhost_domain::plugin::{ConverterOutput, PluginDelivery};
 use leadhost_domain::time::Micros;
-use leadhost_plugin::{CallBudget, CallError, Loaded, Plugins};
+use leadhost_plugin::{CallBudget, CallError, LoadError, Loaded, Plugins};
 use leadhost_tests::compiled::share_compiled_code;
 use leadhost_tests::guests;
 use tempfile::TempDir;
@@ -49,7 +50,6 @@ use tempfile::TempDir;
 /// How often a call is retried that is refused because all threads are busy.
 const BUSY_TRIES: usize = 10;
 
-/// Plugins with their own data folder.
 struct Bench {
     plugins: Plugins,
     data: TempDir,
@@ -63,7 +63,13 @@ impl Bench {
         Self { plugins, data }
     }
 
-    /// Without compiled code.
+    /// With the converter that does what its configuration asks for.
+    async fn misbehaving(overrides: &[(&str, &str)]) -> (Self, Arc<Loaded>) {
+        let bench = Self::new(overrides);
+        let loaded = bench.misbehave().await;
+        (bench, loaded)
+    }
+
     fn without_code(overrides: &[(&str, &str)]) -> Self {
         let data = tempfile::tempdir().unwrap();
         let plugins = plugins(data.path(), overrides);
@@ -74,12 +80,10 @@ impl Bench {
         self.data.path().join("compiled")
     }
 
-    /// The converter that does what its configuration asks for.
     async fn misbehave(&self) -> Arc<Loaded> {
         self.prepared(guests::misbehave()).await
     }
 
-    /// The adapter that does what its configuration asks for.
     async fn misbehave_adapter(&self) -> Arc<Loaded> {
         self.prepared(guests::misbehave_adapter()).await
     }
@@ -88,25 +92,36 @@ impl Bench {
         self.plugins.prepare(wasm).await.unwrap().loaded
     }
 
-    /// Returns the result of a conversion, which is made again while the host is busy.
-    async fn convert(
-        &self,
-        loaded: &Arc<Loaded>,
-        config: &str,
-    ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
-        unless_busy(|| self.call(loaded, config)).await
+    /// Returns why a component is refused.
+    async fn refused(&self, wasm: Vec<u8>) -> LoadError {
+        self.plugins.prepare(wasm).await.unwrap_err()
     }
 
-    async fn call(
+    /// Returns the result of a conversion, which is made again while the host is busy.
+    async fn convert(&self, loaded: &Arc<Loaded>, config: &str) -> Converted {
+        unless_busy(|| self.convert_in("lane", loaded, config, CallBudget::Worker)).await
+    }
+
+    async fn convert_in(
         &self,
+        lane: &str,
         loaded: &Arc<Loaded>,
         config: &str,
-    ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
-        self.plugins
-            .convert(loaded, "lane", delivery(config), CallBudget::Worker)
+        budget: CallBudget,
+    ) -> Converted {
+        let plugins = &self.plugins;
+        plugins
+            .convert(loaded, lane, delivery(config), budget)
             .await
     }
+
+    /// Converts an empty delivery, which must succeed.
+    async fn works(&self, loaded: &Arc<Loaded>) -> ConverterOutput {
+        self.convert(loaded, "{}").await.unwrap().unwrap()
+    }
 }
+
+type Converted = Result<Result<ConverterOutput, InputProblem>, CallError>;
 
 /// Returns the result of a call, which is made again while other programs leave it too
 /// little processor time.
@@ -152,6 +167,30 @@ fn delivery(config: &str) -> PluginDelivery {
         body: b"{}".to_vec().into(),
         config: config.to_owned(),
         context: vec![("region".to_owned(), "BR".to_owned())],
+    }
+}
+
+fn out_of_time(budget: Duration, inline: bool) -> CallError {
+    CallError::OutOfTime {
+        budget,
+        place: String::new(),
+        inline,
+        log: Vec::new(),
+    }
+}
+
+fn out_of_memory(mebibytes: usize) -> CallError {
+    CallError::OutOfMemory {
+        limit: mebibytes << 20,
+        place: String::new(),
+        log: Vec::new(),
+    }
+}
+
+fn too_much_output(mebibytes: usize) -> CallError {
+    CallError::TooMuchOutput {
+        limit: mebibytes << 20,
+        log: Vec::new(),
     }
 }
 

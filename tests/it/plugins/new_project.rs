@@ -1,6 +1,7 @@
 //! `leadhost plugin new` and `doctor`: projects in all languages, from the program alone.
 
 use leadhost_tests::service::command;
+use leadhost_tests::{has, lacks};
 use serde_json::Value;
 
 use super::local::CommandFolder;
@@ -9,33 +10,22 @@ use super::local::CommandFolder;
 fn a_sample_becomes_the_first_golden_case() {
     let base = CommandFolder::new();
     let body = "{\"id\": 9007199254740993, \"nome\": \"Lia Campos\"}\n";
-    std::fs::write(base.path("sample.json"), body).unwrap();
-    let new = [
-        "plugin",
-        "new",
-        "ana",
-        "--lang",
-        "c",
-        "--sample",
-        "sample.json",
-        "--dir",
-        "x/y",
-    ];
-    let (out, _) = base.run(&new);
-    assert!(out.contains("leadhost plugin test . --write"), "{out}");
-    assert!(out.contains("persons in the sample are masked"), "{out}");
+    base.put("sample.json", body);
+    let new = "plugin new ana --lang c --sample sample.json --dir";
+    let out = base.run(&format!("{new} x/y"));
+    has!(out, "leadhost plugin test . --write");
+    has!(out, "persons in the sample are masked");
     let case = base.path("x/y/golden/lead");
     let made = std::fs::read_to_string(case.join("body.json")).unwrap();
     assert!(made.starts_with("{\"id\": 9007199254740993, "), "{made}");
-    assert!(!made.contains("Lia"), "{made}");
+    lacks!(made, "Lia");
     let case = std::fs::read(case.join("case.json")).unwrap();
     let case: Value = serde_json::from_slice(&case).unwrap();
     assert_eq!(case["body"], "body.json");
     assert!(case.get("expect").is_none());
 
-    let raw = [&new[..8], &["z", "--raw"]].concat();
-    let (out, _) = base.run(&raw);
-    assert!(out.contains("do not share the project"), "{out}");
+    let out = base.run(&format!("{new} z --raw"));
+    has!(out, "do not share the project");
     let kept = std::fs::read_to_string(base.path("z/golden/lead/body.json")).unwrap();
     assert_eq!(kept, body);
 }
@@ -43,90 +33,69 @@ fn a_sample_becomes_the_first_golden_case() {
 #[test]
 fn a_folder_that_cannot_become_a_project_is_refused_and_stays_as_it_is() {
     let base = CommandFolder::new();
-    std::fs::create_dir(base.path("taken")).unwrap();
-    std::fs::write(base.path("taken/file"), "").unwrap();
-    std::fs::write(base.path("file"), "").unwrap();
-    std::fs::write(base.path("cut.json"), "{\"id\": 1").unwrap();
-    let check = |code: i32, arguments: &[&str], parts: &[&str]| {
-        let arguments = [&["plugin", "new"][..], arguments].concat();
+    base.put("taken/file", "");
+    base.put("file", "");
+    base.put("cut.json", "{\"id\": 1");
+    let check = |code: i32, arguments: &str, parts: &[&str]| {
+        let arguments = format!("plugin new {arguments}");
         let said = base.fail(code, &arguments);
         for part in parts {
-            assert!(said.contains(part), "{arguments:?}: {said}");
+            has!(said, part; "{arguments}");
         }
     };
-    let taken = ["taken", "--lang", "go"];
-    check(1, &taken, &["already exists and is not empty", "--dir"]);
-    check(1, &["file", "--lang", "go"], &["is a file"]);
-    let bad = ["Ana Form", "--lang", "go"];
-    check(2, &bad, &["Ana Form", "lower-case letters"]);
-    check(2, &["2ana", "--lang", "go"], &["begins with a letter"]);
-    check(
-        2,
-        &["ana", "--lang", "perl"],
-        &["perl", "typescript", "zig"],
-    );
-    let adapter = [
-        "ana", "--lang", "rust", "--kind", "adapter", "--sample", "cut.json",
-    ];
-    check(2, &adapter, &["an adapter takes no --sample"]);
-    let sample = ["ana", "--lang", "go", "--sample", "cut.json"];
-    check(1, &sample, &["cut.json", "neither JSON (EOF", "nor a form"]);
-    let missing = ["ana", "--lang", "go", "--sample", "nosuch.json"];
-    check(1, &missing, &["cannot read nosuch.json"]);
+    let taken = ["already exists and is not empty", "--dir"];
+    check(1, "taken --lang go", &taken);
+    check(1, "file --lang go", &["is a file"]);
+    let bad = ["Ana Form", "lower-case letters"];
+    check(2, "'Ana Form' --lang go", &bad);
+    check(2, "2ana --lang go", &["begins with a letter"]);
+    check(2, "ana --lang perl", &["perl", "typescript", "zig"]);
+    let adapter = "ana --lang rust --kind adapter --sample cut.json";
+    check(2, adapter, &["an adapter takes no --sample"]);
+    let cut = ["cut.json", "neither JSON (EOF", "nor a form"];
+    check(1, "ana --lang go --sample cut.json", &cut);
+    let missing = "ana --lang go --sample nosuch.json";
+    check(1, missing, &["cannot read nosuch.json"]);
     assert!(!base.path("ana").exists());
-    let left = std::fs::read_dir(base.path("taken")).unwrap().count();
-    assert_eq!(left, 1);
+    assert_eq!(std::fs::read_dir(base.path("taken")).unwrap().count(), 1);
 }
 
 #[test]
 fn an_empty_folder_takes_a_project() {
     let base = CommandFolder::new();
     std::fs::create_dir(base.path("ana")).unwrap();
-    base.run(&["plugin", "new", "ana", "--lang", "py"]);
+    base.run("plugin new ana --lang py");
     assert!(base.path("ana/README.md").is_file());
 }
 
 #[test]
 fn the_doctor_fails_only_for_the_project_in_its_folder_or_the_language_it_is_asked_for() {
     let base = CommandFolder::new();
-    let without_clang = |folder: &str, language: &[&str]| {
-        let asked = [&["plugin", "doctor"][..], language].concat();
-        let mut doctor = command(&base.path(""), &asked);
+    let without_clang = |folder: &str, code: i32, asked: &str| {
+        let mut doctor = command(&base.path(""), asked);
         doctor.current_dir(base.path(folder));
         let output = doctor.env("CLANG", "leadhost-no-such-program").output();
         let output = output.unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), said)
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        said
     };
-    base.run(&["plugin", "new", "ana", "--lang", "c"]);
-    let (code, said) = without_clang("ana", &[]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("cannot be built without clang 14"), "{said}");
-    assert_eq!(without_clang("", &[]).0, Some(0));
-    let (code, said) = without_clang("", &["--lang", "c"]);
-    assert_eq!(code, Some(1), "{said}");
-    assert!(
-        said.contains("a project in C cannot be built without clang 14"),
-        "{said}"
-    );
+    base.run("plugin new ana --lang c");
+    let needs = "cannot be built without clang 14";
+    has!(without_clang("ana", 1, "plugin doctor"), needs);
+    without_clang("", 0, "plugin doctor");
+    let said = without_clang("", 1, "plugin doctor --lang c");
+    has!(said, "a project in C cannot be built without clang 14");
 }
 
 #[test]
 fn the_doctor_names_every_language() {
     let base = CommandFolder::new();
-    let (out, _) = base.run(&["plugin", "doctor"]);
-    for language in [
-        "Rust",
-        "TypeScript, JavaScript",
-        "Python",
-        "Go",
-        "C ",
-        "Zig",
-    ] {
-        assert!(out.contains(language), "{language}: {out}");
-    }
+    let out = base.run("plugin doctor");
+    has!(out, "Rust", "TypeScript, JavaScript", "Python");
+    has!(out, "Go", "C ", "Zig");
     // It fails on a machine without the language.
-    let output = base.try_run(&["plugin", "doctor", "--lang", "zig"]);
+    let output = base.try_run("plugin doctor --lang zig");
     let out = String::from_utf8_lossy(&output.stdout);
     assert_eq!(out.lines().count(), 2, "{out}");
 }

@@ -9,8 +9,8 @@ use leadhost_domain::time::Micros;
 use leadhost_golden::{append_section, load_dir, pack};
 use leadhost_pipeline::deploy::{self, AcceptedWords, ComponentOrigin, Concern, DeployError};
 use leadhost_plugin::signature;
-use leadhost_tests::guests::{AdapterVariant, Variant};
-use leadhost_tests::{Host, On};
+use leadhost_tests::guests::{Variant, version};
+use leadhost_tests::{Host, On, has};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -21,15 +21,6 @@ leadhost_tests::on_every_store! {
     the_command_that_a_refused_inbox_file_is_shown_with_activates_it,
     fewer_golden_cases_need_confirmation,
     secrets_in_replies_need_confirmation,
-    a_name_that_nothing_uses_may_change_its_kind,
-}
-
-fn version(version: &str) -> Vec<u8> {
-    let variant = Variant {
-        version,
-        ..Variant::default()
-    };
-    variant.component()
 }
 
 fn signed(wasm: &[u8], key: &[u8]) -> Vec<u8> {
@@ -72,6 +63,16 @@ pub(super) async fn activate(
         .map(drop)
 }
 
+/// The same for a component that nothing speaks against.
+async fn activated(
+    host: &Host,
+    wasm: Vec<u8>,
+    origin: impl Into<ComponentOrigin>,
+    accept: &[AcceptWord],
+) {
+    activate(host, wasm, origin, accept).await.unwrap();
+}
+
 fn words(result: Result<(), DeployError>) -> Vec<AcceptWord> {
     let concerns = concerns(result).into_iter();
     concerns.filter_map(|one| one.accept).collect()
@@ -99,44 +100,31 @@ async fn a_name_belongs_to_its_signer(on: On) {
     let host = Host::new(on).await;
     let (ours, theirs) = (signature::new_key().unwrap(), signature::new_key().unwrap());
     let first = signed(&version("1.0.0"), &ours);
-    activate(&host, first.clone(), "upload", &[]).await.unwrap();
+    activated(&host, first.clone(), "upload", &[]).await;
 
     let taken = signed(&version("9.9.9"), &theirs);
     let stands = concerns(activate(&host, taken.clone(), "upload", &[]).await);
     assert_eq!(stands.len(), 1, "{stands:?}");
     assert_eq!(stands[0].accept, Some(AcceptWord::NewPublisher));
     let keys = [&ours, &theirs].map(|key| signature::public_key(key).unwrap().to_string());
-    assert!(
-        keys.iter().all(|key| stands[0].what.contains(key)),
-        "{stands:?}"
-    );
+    let is_so = keys.iter().all(|key| stands[0].what.contains(key));
+    assert!(is_so, "{stands:?}");
     let unsigned = activate(&host, version("9.9.9"), "upload", &[]).await;
     assert_eq!(words(unsigned), [AcceptWord::NewPublisher]);
     assert_eq!(serving(&host), Digest::compute(&first));
 
     // The same key, however it was uploaded.
     let second = signed(&version("1.1.0"), &ours);
-    activate(&host, second, "misbehave.wasm", &[])
-        .await
-        .unwrap();
-    activate(&host, taken.clone(), "upload", &[AcceptWord::NewPublisher])
-        .await
-        .unwrap();
+    activated(&host, second, "misbehave.wasm", &[]).await;
+    activated(&host, taken.clone(), "upload", &[AcceptWord::NewPublisher]).await;
     let third = signed(&version("10.0.0"), &ours);
     let back = activate(&host, third, "upload", &[]).await;
     assert_eq!(words(back), [AcceptWord::NewPublisher]);
-    let record = host
-        .app
-        .core
-        .store
-        .plugin(&Digest::compute(&taken))
-        .await
-        .unwrap();
+    let record = host.app.core.store.plugin(&Digest::compute(&taken)).await;
+    let record = record.unwrap();
     let publisher = record.unwrap().publisher;
-    assert_eq!(
-        publisher,
-        Publisher::Signer(signature::public_key(&theirs).unwrap())
-    );
+    let expect = Publisher::Signer(signature::public_key(&theirs).unwrap());
+    assert_eq!(publisher, expect);
 }
 
 async fn a_name_belongs_to_the_admin_key_that_uploaded_it(on: On) {
@@ -144,22 +132,15 @@ async fn a_name_belongs_to_the_admin_key_that_uploaded_it(on: On) {
     let (one, two) = (host.admin_key().await, host.admin_key().await);
     let send = async |key, version: &str, accept: &str| {
         let target = format!("/admin/v1/plugins?activate=true{accept}");
-        let variant = Variant {
-            version,
-            ..Variant::default()
-        };
+        let variant = Variant::version(version);
         let ask = host.admin("POST", &target).bearer(key);
         ask.body(variant.component()).send().await
     };
     send(&one, "1.0.0", "").await.expect(201);
     send(&one, "1.1.0", "").await.expect(201);
     let refused = send(&two, "1.2.0", "").await.expect(409);
-    assert_eq!(
-        refused.json()["accept"],
-        json!(["new-publisher"]),
-        "{}",
-        refused.text()
-    );
+    let expect = json!(["new-publisher"]);
+    assert_eq!(refused.json()["accept"], expect, "{}", refused.text());
     let named = refused.text().matches(" (test)").count();
     assert!(named >= 2, "both keys by their labels: {}", refused.text());
     send(&two, "1.2.0", "&accept=new-publisher")
@@ -176,17 +157,17 @@ async fn a_file_of_the_inbox_does_not_take_a_name_over(on: On) {
     let host = Host::new(on).await;
     let key = ComponentOrigin::upload(KeyId::new(Micros(0)));
     let real = with_cases(&version("1.0.0"), &[silent(), silent()]);
-    activate(&host, real.clone(), key, &[]).await.unwrap();
+    activated(&host, real.clone(), key, &[]).await;
     let false_one = version("9.9.9");
     deploy::take_in(&host.app.pipeline, false_one.clone(), "grab.wasm").await;
     assert_eq!(serving(&host), Digest::compute(&real));
     let refusals = host.app.core.store.refusals().await.unwrap();
     assert_eq!(refusals.len(), 1);
     let reason = &refusals[0].reason;
-    assert!(
-        reason.contains("leadhost plugin activate")
-            && reason.contains("grab.wasm --accept fewer-cases --accept new-publisher"),
-        "{reason}"
+    has!(
+        reason,
+        "leadhost plugin activate",
+        "grab.wasm --accept fewer-cases --accept new-publisher"
     );
 }
 
@@ -196,14 +177,10 @@ async fn an_inbox_file_that_an_operator_accepts_still_belongs_to_the_inbox(on: O
     let older = version("1.0.0");
     deploy::take_in(&host.app.pipeline, older.clone(), "misbehave.wasm").await;
     let reason = &host.app.core.store.refusals().await.unwrap()[0].reason;
-    assert!(
-        reason.ends_with("misbehave.wasm --accept older`"),
-        "{reason}"
-    );
+    let is_so = reason.ends_with("misbehave.wasm --accept older`");
+    assert!(is_so, "{reason}");
     let key = ComponentOrigin::upload(KeyId::new(Micros(0)));
-    activate(&host, older, key.clone(), &[AcceptWord::Older])
-        .await
-        .unwrap();
+    activated(&host, older, key.clone(), &[AcceptWord::Older]).await;
     let next = version("1.2.0");
     deploy::take_in(&host.app.pipeline, next.clone(), "misbehave.wasm").await;
     assert_eq!(serving(&host), Digest::compute(&next));
@@ -231,23 +208,21 @@ async fn the_command_that_a_refused_inbox_file_is_shown_with_activates_it(on: On
     let concerns = report.await.unwrap().concerns.into_iter();
     let named: Vec<_> = concerns.filter_map(|one| one.accept).collect();
     assert_eq!(named, accept);
-    activate(&host, signed.clone(), key, &accept).await.unwrap();
+    activated(&host, signed.clone(), key, &accept).await;
     assert_eq!(serving(&host), Digest::compute(&signed));
 }
 
 async fn fewer_golden_cases_need_confirmation(on: On) {
     let host = Host::new(on).await;
     let two = with_cases(&version("1.0.0"), &[silent(), silent()]);
-    activate(&host, two, "upload", &[]).await.unwrap();
+    activated(&host, two, "upload", &[]).await;
     let one = with_cases(&version("1.1.0"), &[silent()]);
     let stands = concerns(activate(&host, one.clone(), "upload", &[]).await);
     assert_eq!(stands[0].accept, Some(AcceptWord::FewerCases));
-    assert!(stands[0].what.contains("1 instead of 2"), "{stands:?}");
-    activate(&host, one.clone(), "upload", &[AcceptWord::FewerCases])
-        .await
-        .unwrap();
+    has!(stands[0].what, "1 instead of 2");
+    activated(&host, one.clone(), "upload", &[AcceptWord::FewerCases]).await;
     let more = with_cases(&version("1.2.0"), &[silent(), silent(), silent()]);
-    activate(&host, more, "upload", &[]).await.unwrap();
+    activated(&host, more, "upload", &[]).await;
     // The previous version was accepted before.
     host.roll_back("misbehave").await.unwrap();
     assert_eq!(serving(&host), Digest::compute(&one));
@@ -272,52 +247,24 @@ async fn secrets_in_replies_need_confirmation(on: On) {
     );
     let component_with_reply = with_cases(&version("1.0.0"), std::slice::from_ref(&reply_case));
     let first = activate(&host, component_with_reply, "upload", &[]).await;
-    assert_eq!(
-        words(first),
-        [AcceptWord::NewReplySlots],
-        "the first of its name too"
-    );
+    let expect = [AcceptWord::NewReplySlots];
+    assert_eq!(words(first), expect, "the first of its name too");
 
     let plain = with_cases(&version("1.0.0"), &[silent()]);
-    activate(&host, plain, "upload", &[]).await.unwrap();
+    activated(&host, plain, "upload", &[]).await;
     let signing = with_cases(&version("1.1.0"), std::slice::from_ref(&signs));
     let stands = concerns(activate(&host, signing.clone(), "upload", &[]).await);
     assert_eq!(stands[0].accept, Some(AcceptWord::NewReplySlots));
-    assert!(
-        stands[0]
-            .what
-            .contains("`hmac-sha256-hex` of the secret `key`"),
-        "{stands:?}"
-    );
-    activate(&host, signing, "upload", &[AcceptWord::NewReplySlots])
-        .await
-        .unwrap();
+    has!(stands[0].what, "`hmac-sha256-hex` of the secret `key`");
+    activated(&host, signing, "upload", &[AcceptWord::NewReplySlots]).await;
     let again = with_cases(&version("1.2.0"), &[signs]);
-    activate(&host, again, "upload", &[]).await.unwrap();
+    activated(&host, again, "upload", &[]).await;
 
     let page = json!({"status": 200, "contentType": "text/html", "body": [
         {"literal": "<script>alert(1)</script>"}
     ]});
     let page = with_cases(&version("1.3.0"), &[replying("page", page)]);
-    let error = activate(&host, page, "upload", &[AcceptWord::All])
-        .await
-        .unwrap_err();
-    assert!(error.to_string().contains("text/html"), "{error}");
-}
-
-async fn a_name_that_nothing_uses_may_change_its_kind(on: On) {
-    let host = Host::new(on).await;
-    activate(&host, version("1.0.0"), "upload", &[])
-        .await
-        .unwrap();
-    let adapter = AdapterVariant {
-        name: "misbehave",
-        version: "2.0.0",
-        ..AdapterVariant::default()
-    };
-    let changed = activate(&host, adapter.component(), "upload", &[]).await;
-    assert!(words(changed).contains(&AcceptWord::NewKind));
-    activate(&host, adapter.component(), "upload", &[AcceptWord::All])
-        .await
-        .unwrap();
+    let error = activate(&host, page, "upload", &[AcceptWord::All]).await;
+    let error = error.unwrap_err();
+    has!(error.to_string(), "text/html");
 }

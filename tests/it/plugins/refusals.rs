@@ -2,55 +2,94 @@
 
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};
 use leadhost_plugin::{CodeUse, LoadError, PreparedVersion, compile_component};
-use leadhost_tests::guests;
+use leadhost_tests::{guests, has, lacks};
 use serde_json::{Value, json};
 
 use super::Bench;
 
-async fn refused(bytes: Vec<u8>) -> LoadError {
-    refused_with(&[], bytes).await
-}
+const CONTRACTS: [&str; 2] = ["leadhost:converter@1.0.0", "leadhost:adapter@1.0.0"];
 
-async fn refused_with(overrides: &[(&str, &str)], bytes: Vec<u8>) -> LoadError {
-    Bench::new(overrides)
-        .plugins
-        .prepare(bytes)
-        .await
-        .expect_err("it is refused")
+async fn refused(bytes: Vec<u8>) -> LoadError {
+    Bench::new(&[]).refused(bytes).await
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_component_are_refused_each_with_its_own_reason() {
-    assert!(matches!(refused(Vec::new()).await, LoadError::Empty));
-    let text = refused(b"not a component at all".to_vec()).await;
-    assert!(matches!(text, LoadError::NotWasm));
-    let module = refused(b"\0asm\x01\0\0\0".to_vec()).await;
-    assert!(matches!(module, LoadError::CoreModule));
-    let text = module.to_string();
-    let mends = "`leadhost plugin pack FILE -o OUT` turns it into a component";
-    assert!(text.contains(mends), "{text}");
-    let large = refused_with(&[("component_mib", "1")], vec![0; (1 << 20) + 1]).await;
-    assert!(matches!(
-        large,
+async fn what_cannot_serve_is_refused_each_with_its_own_reason() {
+    let made = compile_component(CodeUse::Serving, &guests::misbehave(), None).unwrap();
+    let misbehave = guests::misbehave();
+    let cut = misbehave[..misbehave.len() / 2].to_vec();
+    let claims = ["leadhost:converter/converter", "leadhost:adapter/adapter"]
+        .map(|contract| guests::exporting(&format!("{contract}@1.0.0")));
+    let [converter, adapter] = claims;
+    type Check = fn(&LoadError) -> bool;
+    let cases: [(&str, Vec<u8>, Check, &str); 7] = [
+        (
+            "nothing",
+            Vec::new(),
+            |error| matches!(error, LoadError::Empty),
+            "",
+        ),
+        (
+            "a text",
+            b"not a component at all".to_vec(),
+            |error| matches!(error, LoadError::NotWasm),
+            "",
+        ),
+        (
+            "a core module",
+            b"\0asm\x01\0\0\0".to_vec(),
+            |error| matches!(error, LoadError::CoreModule),
+            "`leadhost plugin pack FILE -o OUT` turns it into a component",
+        ),
+        // Even if this program made it.
+        (
+            "machine code",
+            made,
+            |error| matches!(error, LoadError::Precompiled),
+            "",
+        ),
+        (
+            "half of one",
+            cut,
+            |error| matches!(error, LoadError::Invalid(_)),
+            "",
+        ),
+        (
+            "a converter that only claims to be one",
+            converter,
+            |error| matches!(error, LoadError::Mismatch { .. }),
+            "leadhost:converter@1.0.0",
+        ),
+        (
+            "an adapter that only claims to be one",
+            adapter,
+            |error| matches!(error, LoadError::Mismatch { .. }),
+            "leadhost:adapter@1.0.0",
+        ),
+    ];
+    let bench = Bench::new(&[]);
+    for (what, bytes, is_it, says) in cases {
+        let error = bench.refused(bytes).await;
+        assert!(is_it(&error), "{what}: {error}");
+        has!(error.to_string(), says; "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_component_past_a_limit_is_refused() {
+    let small = Bench::new(&[("component_mib", "1")]);
+    let error = small.refused(vec![0; (1 << 20) + 1]).await;
+    let expected = matches!(
+        error,
         LoadError::TooLarge {
             limit: 1_048_576,
             ..
         }
-    ));
-}
-
-#[tokio::test]
-async fn machine_code_is_refused_even_if_this_program_made_it() {
-    let code = compile_component(CodeUse::Serving, &guests::misbehave(), None).unwrap();
-    assert!(matches!(refused(code).await, LoadError::Precompiled));
-}
-
-#[tokio::test]
-async fn a_truncated_component_is_refused() {
-    let mut bytes = guests::misbehave();
-    bytes.truncate(bytes.len() / 2);
-    let error = refused(bytes).await;
-    assert!(matches!(error, LoadError::Invalid(_)), "{error}");
+    );
+    assert!(expected, "{error}");
+    let little = Bench::new(&[("memory_mib", "1")]);
+    let error = little.refused(guests::misbehave()).await;
+    assert!(matches!(error, LoadError::NeedsTooMuch { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -60,34 +99,14 @@ async fn another_version_of_the_contract_is_named_with_those_on_offer() {
         panic!("{error}");
     };
     assert_eq!(wants, "the contract leadhost:converter@2.0.0");
-    assert_eq!(
-        offered,
-        &["leadhost:converter@1.0.0", "leadhost:adapter@1.0.0"]
-    );
+    assert_eq!(offered, &CONTRACTS);
 }
 
 #[tokio::test]
 async fn a_foreign_component_is_refused_with_the_contracts_it_could_have() {
     let error = refused(guests::exporting("example:other/api@1.0.0")).await;
     let text = error.to_string();
-    assert!(text.contains("example:other/api@1.0.0"), "{text}");
-    assert!(text.contains("leadhost:converter@1.0.0"), "{text}");
-}
-
-#[tokio::test]
-async fn a_component_that_only_claims_the_contract_is_refused() {
-    let error = refused(guests::exporting("leadhost:converter/converter@1.0.0")).await;
-    assert!(matches!(error, LoadError::Mismatch { .. }), "{error}");
-}
-
-#[tokio::test]
-async fn a_component_that_only_claims_the_adapters_contract_is_refused() {
-    let error = refused(guests::exporting("leadhost:adapter/adapter@1.0.0")).await;
-    assert!(matches!(error, LoadError::Mismatch { .. }), "{error}");
-    assert!(
-        error.to_string().contains("leadhost:adapter@1.0.0"),
-        "{error}"
-    );
+    has!(text, "example:other/api@1.0.0", "leadhost:converter@1.0.0");
 }
 
 #[tokio::test]
@@ -100,39 +119,27 @@ async fn a_component_that_claims_to_be_of_both_kinds_is_refused() {
     let LoadError::SeveralKinds { contracts } = &error else {
         panic!("{error}");
     };
-    assert_eq!(
-        contracts,
-        &["leadhost:converter@1.0.0", "leadhost:adapter@1.0.0"]
-    );
+    assert_eq!(contracts, &CONTRACTS);
 }
 
 #[tokio::test]
 async fn an_import_that_plugins_do_not_get_is_named() {
     let http = "wasi:http/outgoing-handler@0.2.0";
-    let component = guests::importing(http, "leadhost:converter/converter@1.0.0");
-    let error = refused(component).await;
-    let LoadError::RefusedImport { imports } = &error else {
-        panic!("{error}");
-    };
-    assert_eq!(imports, &[http]);
-}
-
-/// Code that walks nested instances is recursive, and a stack is finite.
-#[tokio::test]
-async fn instances_inside_each_other_are_not_imported() {
-    for import in ["example:deep/types@1.0.0", "wasi:cli/environment@0.2.0"] {
-        let error = refused(guests::importing_nested(import, 9)).await;
+    let mut cases = vec![(
+        http,
+        guests::importing(http, "leadhost:converter/converter@1.0.0"),
+    )];
+    // Code that walks nested instances is recursive, and a stack is finite.
+    for nested in ["example:deep/types@1.0.0", "wasi:cli/environment@0.2.0"] {
+        cases.push((nested, guests::importing_nested(nested, 9)));
+    }
+    for (import, component) in cases {
+        let error = refused(component).await;
         let LoadError::RefusedImport { imports } = &error else {
-            panic!("{error}");
+            panic!("{import}: {error}");
         };
         assert_eq!(imports, &[import]);
     }
-}
-
-#[tokio::test]
-async fn a_component_that_starts_with_too_much_memory_is_refused() {
-    let error = refused_with(&[("memory_mib", "1")], guests::misbehave()).await;
-    assert!(matches!(error, LoadError::NeedsTooMuch { .. }), "{error}");
 }
 
 // ---- golden cases
@@ -197,11 +204,7 @@ async fn golden_cases_of_an_adapter_are_called_and_hold_or_refuse_it() {
         ),
         adapters("page", Call::ReadTemplates, json!({"ok": page})),
     ];
-    let prepare = async |cases: &[Case]| {
-        let component =
-            append_section(&guests::misbehave_adapter(), &pack(cases).unwrap()).unwrap();
-        Bench::new(&[]).plugins.prepare(component).await
-    };
+    let prepare = async |cases: &[Case]| prepare_with(guests::misbehave_adapter(), cases).await;
     assert_eq!(prepare(&cases).await.unwrap().golden, 6);
 
     let failing = [
@@ -214,30 +217,27 @@ async fn golden_cases_of_an_adapter_are_called_and_hold_or_refuse_it() {
         adapters("convert", Call::Convert, json!({"ok": {}})),
     ];
     let text = prepare(&failing).await.unwrap_err().to_string();
-    assert!(text.contains("3 of 3 golden cases"), "{text}");
-    assert!(text.contains("routes: ok.0.1: expected"), "{text}");
-    assert!(
-        text.contains("`convert`, which an adapter does not have"),
-        "{text}"
-    );
+    has!(text, "3 of 3 golden cases", "routes: ok.0.1: expected");
+    has!(text, "`convert`, which an adapter does not have");
 }
 
-async fn prepare_with(cases: &[Case]) -> Result<PreparedVersion, LoadError> {
-    let component = append_section(&guests::misbehave(), &pack(cases).unwrap()).unwrap();
+async fn prepare_with(component: Vec<u8>, cases: &[Case]) -> Result<PreparedVersion, LoadError> {
+    let component = append_section(&component, &pack(cases).unwrap()).unwrap();
     Bench::new(&[]).plugins.prepare(component).await
 }
 
 #[tokio::test]
 async fn a_golden_case_that_fails_refuses_the_version_with_the_difference() {
     let expect = json!({"err": {"message": "something else", "path": "here"}});
-    let error = prepare_with(&[case(expect)]).await.unwrap_err();
+    let error = prepare_with(guests::misbehave(), &[case(expect)]).await;
+    let error = error.unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("1 of 1 golden cases"), "{text}");
-    assert!(
-        text.contains(r#"err.message: expected "something else", got "as asked""#),
-        "{text}"
+    has!(
+        text,
+        "1 of 1 golden cases",
+        r#"err.message: expected "something else", got "as asked""#
     );
-    assert!(!text.contains('\n'), "a log shows one line: {text}");
+    lacks!(text, '\n'; "a log shows one line");
 }
 
 #[tokio::test]
@@ -257,12 +257,13 @@ async fn a_golden_case_of_the_description_holds_for_every_version() {
             "secrets": [], "hosts": [],
         }}))
     };
-    let prepared = prepare_with(&[described("misbehave", "77.0.0")]).await;
-    assert_eq!(prepared.unwrap().golden, 1);
-    let error = prepare_with(&[described("somebody-else", "77.0.0")])
-        .await
-        .unwrap_err();
+    let prepare = async |name: &str| {
+        let case = described(name, "77.0.0");
+        prepare_with(guests::misbehave(), &[case]).await
+    };
+    assert_eq!(prepare("misbehave").await.unwrap().golden, 1);
+    let error = prepare("somebody-else").await.unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("ok.name"), "{text}");
-    assert!(!text.contains("77.0.0"), "{text}");
+    has!(text, "ok.name");
+    lacks!(text, "77.0.0");
 }

@@ -9,10 +9,10 @@ use std::process::Output;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use leadhost_domain::plugin::Digest;
-use leadhost_tests::guests::Variant;
+use leadhost_tests::guests::version;
 use leadhost_tests::registry::{NAME, PASSWORD, Registry};
 use leadhost_tests::service::command;
-use leadhost_tests::{On, Service};
+use leadhost_tests::{Json, On, Service, has, lacks};
 use serde_json::{Value, json};
 use sha2::Digest as _;
 use tempfile::TempDir;
@@ -32,7 +32,6 @@ struct Person {
 }
 
 impl Person {
-    /// Without credentials.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self { folder }
@@ -57,7 +56,7 @@ impl Person {
     }
 
     /// Runs a command. `data`: the data folder of a service.
-    fn run(&self, data: &Path, arguments: &[&str]) -> Output {
+    fn run(&self, data: &Path, arguments: &str) -> Output {
         let mut command = command(data, arguments);
         command
             .env("DOCKER_CONFIG", self.folder.path())
@@ -67,33 +66,21 @@ impl Person {
 
     /// Runs `leadhost plugin` with these arguments, which must succeed.
     #[track_caller]
-    fn plugin(&self, arguments: &[&str]) -> String {
-        let output = self.run(self.folder.path(), &[&["plugin"], arguments].concat());
+    fn plugin(&self, arguments: &str) -> String {
+        let output = self.run(self.folder.path(), &format!("plugin {arguments}"));
         let complaint = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {complaint}");
+        assert!(output.status.success(), "{arguments}: {complaint}");
         String::from_utf8(output.stdout).unwrap()
     }
 
     /// Runs it, and it must fail with this exit code. Returns what it says.
     #[track_caller]
-    fn refused(&self, code: i32, arguments: &[&str]) -> String {
-        let output = self.run(self.folder.path(), &[&["plugin"], arguments].concat());
+    fn refused(&self, code: i32, arguments: &str) -> String {
+        let output = self.run(self.folder.path(), &format!("plugin {arguments}"));
         let complaint = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{arguments:?}: {complaint}"
-        );
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {complaint}");
         complaint
     }
-}
-
-fn component(version: &str) -> Vec<u8> {
-    let variant = Variant {
-        version,
-        ..Variant::default()
-    };
-    variant.component()
 }
 
 fn digest(bytes: &[u8]) -> String {
@@ -120,27 +107,25 @@ fn a_pushed_component_is_pulled_by_its_tag_and_by_its_digest() {
         return;
     };
     let person = Person::new();
-    let wasm = component("1.0.0");
+    let wasm = version("1.0.0");
     let file = person.write("built.wasm", &wasm);
     let tag = format!("oci://{}/plugins/portal:1.0.0", registry.address());
-    let said = person.plugin(&["push", &file, &tag]);
+    let said = person.plugin(&format!("push {file} {tag}"));
     let pinned = pinned(&said);
     assert!(pinned.starts_with(&format!("{tag}@sha256:")), "{said}");
 
-    let said = person.plugin(&["pull", &tag]);
-    assert!(said.contains(pinned), "{said}");
+    has!(person.plugin(&format!("pull {tag}")), pinned);
     assert_eq!(std::fs::read(person.path("portal.wasm")).unwrap(), wasm);
-    let kept = person.refused(1, &["pull", &tag]);
-    assert!(kept.contains("-o FILE"), "{kept}");
+    has!(person.refused(1, &format!("pull {tag}")), "-o FILE");
     for address in [by_digest(pinned), pinned.to_owned()] {
         let other = person.path("other.wasm");
-        person.plugin(&["pull", &address, "-o", &other]);
+        person.plugin(&format!("pull {address} -o {other}"));
         assert_eq!(std::fs::read(&other).unwrap(), wasm);
     }
 
     // The same bytes have the same digest under another tag, at another time.
     let latest = format!("oci://{}/plugins/portal:latest", registry.address());
-    let again = person.plugin(&["push", &file, &latest]);
+    let again = person.plugin(&format!("push {file} {latest}"));
     assert!(again.starts_with(&format!("{latest}@")), "{again}");
     assert_eq!(by_digest(self::pinned(&again)), by_digest(pinned));
 }
@@ -152,40 +137,32 @@ fn an_artifact_that_is_missing_or_is_no_component_is_refused() {
     };
     let person = Person::new();
     let to = |rest: &str| format!("oci://{}/plugins/{rest}", registry.address());
-    let file = person.write("built.wasm", &component("1.0.0"));
-    person.plugin(&["push", &file, &to("portal:1.0.0")]);
+    let file = person.write("built.wasm", &version("1.0.0"));
+    person.plugin(&format!("push {file} {}", to("portal:1.0.0")));
 
     let other = to(&format!("portal@{}", digest(b"made up")));
     for missing in [to("portal:2.0.0"), to("nothing:1.0.0"), other] {
-        let said = person.refused(1, &["pull", &missing]);
-        assert!(said.contains(&format!("does not have {missing}")), "{said}");
+        let said = person.refused(1, &format!("pull {missing}"));
+        has!(said, &format!("does not have {missing}"));
         assert!(!person.folder.path().join("portal.wasm").exists());
     }
     let text = person.write("text.wasm", b"hello");
-    let said = person.refused(1, &["push", &text, &to("text:1")]);
-    assert!(said.contains("not WebAssembly"), "{said}");
-    assert!(said.contains("text.wasm: the file"), "{said}");
-    let said = person.refused(2, &["push", &file, &to("portal")]);
-    assert!(said.contains("neither a tag nor a digest"), "{said}");
-    let said = person.refused(2, &["pull", &file]);
-    assert!(said.contains("oci://REGISTRY/NAME:TAG"), "{said}");
+    let said = person.refused(1, &format!("push {text} {}", to("text:1")));
+    has!(said, "not WebAssembly", "text.wasm: the file");
+    let said = person.refused(2, &format!("push {file} {}", to("portal")));
+    has!(said, "neither a tag nor a digest");
+    let said = person.refused(2, &format!("pull {file}"));
+    has!(said, "oci://REGISTRY/NAME:TAG");
 
     let small = person.write("small.toml", b"[plugins]\ncomponent_mib = 0\n");
-    let said = [
-        person.refused(1, &["push", &file, &to("portal:1.0.1"), "--config", &small]),
-        person.refused(
-            1,
-            &["pull", &to("portal:1.0.0"), "-o", &text, "--config", &small],
-        ),
-    ];
-    for said in said {
-        assert!(said.contains("at most 0 bytes are accepted"), "{said}");
+    let push = format!("push {file} {}", to("portal:1.0.1"));
+    let pull = format!("pull {} -o {text}", to("portal:1.0.0"));
+    for command in [push, pull] {
+        let said = person.refused(1, &format!("{command} --config {small}"));
+        has!(said, "at most 0 bytes are accepted");
     }
-    assert_eq!(
-        std::fs::read(&text).unwrap(),
-        b"hello",
-        "nothing is written"
-    );
+    let kept = std::fs::read(&text).unwrap();
+    assert_eq!(kept, b"hello", "nothing is written");
 }
 
 #[test]
@@ -195,9 +172,9 @@ fn a_registry_that_asks_for_credentials_gets_those_of_docker() {
     };
     let tag = format!("oci://{}/portal:1.0.0", registry.address());
     let known = Person::with_password(registry.address(), PASSWORD);
-    let file = known.write("built.wasm", &component("1.0.0"));
-    known.plugin(&["push", &file, &tag]);
-    known.plugin(&["pull", &tag]);
+    let file = known.write("built.wasm", &version("1.0.0"));
+    known.plugin(&format!("push {file} {tag}"));
+    known.plugin(&format!("pull {tag}"));
 
     let nobody = Person::new();
     let wrong = Person::with_password(registry.address(), "another-secret");
@@ -207,31 +184,23 @@ fn a_registry_that_asks_for_credentials_gets_those_of_docker() {
         (&elsewhere, "with no credentials"),
         (&wrong, "with the credentials of `ana`"),
     ] {
-        let said = [
-            person.refused(1, &["pull", &tag]),
-            person.refused(1, &["push", &file, &tag]),
-        ];
-        for said in said {
-            assert!(said.contains("(401)") && said.contains(with), "{said}");
-            assert!(said.contains("docker login"), "{said}");
-            assert!(!said.contains("secret"), "{said}");
+        for command in [format!("pull {tag}"), format!("push {file} {tag}")] {
+            let said = person.refused(1, &command);
+            has!(said, "(401)", with, "docker login");
+            lacks!(said, "secret");
         }
     }
     let broken = Person::new();
     broken.write("config.json", b"{");
-    let said = broken.refused(1, &["pull", &tag]);
-    assert!(said.contains("the credentials for"), "{said}");
-    assert!(said.contains("config.json: it is not JSON"), "{said}");
+    let said = broken.refused(1, &format!("pull {tag}"));
+    has!(said, "the credentials for", "config.json: it is not JSON");
 }
 
 /// The manifest of a component, as `wkg` writes it.
 fn manifest(layer: &[u8]) -> Vec<u8> {
     let config = json!({
-        "created": "2026-03-02T12:15:30.250000123Z",
-        "author": "Ana",
-        "architecture": "wasm",
-        "os": "wasip2",
-        "layerDigests": [digest(layer)],
+        "created": "2026-03-02T12:15:30.250000123Z", "author": "Ana", "architecture": "wasm",
+        "os": "wasip2", "layerDigests": [digest(layer)],
         "component": {"exports": ["leadhost:converter/guest@1.0.0"], "imports": [], "target": null},
     });
     let config = config.to_string().into_bytes();
@@ -281,9 +250,8 @@ impl Liar {
                     body.len()
                 );
                 // The client may have seen enough.
-                let _ = stream
-                    .write_all(answer.as_bytes())
-                    .and_then(|()| stream.write_all(body));
+                let head = stream.write_all(answer.as_bytes());
+                let _ = head.and_then(|()| stream.write_all(body));
                 let _ = stream.shutdown(std::net::Shutdown::Write);
                 let _ = stream.read(&mut [0]);
             }
@@ -295,7 +263,7 @@ impl Liar {
 #[test]
 fn other_bytes_than_those_of_the_digest_are_not_kept() {
     let person = Person::new();
-    let wasm = component("1.0.0");
+    let wasm = version("1.0.0");
     let artifact = manifest(&wasm);
     let expected = digest(&artifact);
     let mut changed = wasm.clone();
@@ -303,24 +271,14 @@ fn other_bytes_than_those_of_the_digest_are_not_kept() {
     let mut longer = wasm.clone();
     longer.push(0);
 
-    let of_other = Liar::start(manifest(&component("1.1.0")), wasm.clone());
-    let said = person.refused(
-        1,
-        &[
-            "pull",
-            &format!("oci://{}/portal@{expected}", of_other.address),
-        ],
-    );
-    assert!(
-        said.contains("other bytes than those of") && said.contains(&expected),
-        "{said}"
-    );
+    let of_other = Liar::start(manifest(&version("1.1.0")), wasm.clone());
+    let pull = format!("pull oci://{}/portal@{expected}", of_other.address);
+    let said = person.refused(1, &pull);
+    has!(said, "other bytes than those of", &expected);
 
     let honest = Liar::start(artifact.clone(), wasm.clone());
-    person.plugin(&[
-        "pull",
-        &format!("oci://{}/honest@{expected}", honest.address),
-    ]);
+    let address = honest.address;
+    person.plugin(&format!("pull oci://{address}/honest@{expected}"));
     assert_eq!(std::fs::read(person.path("honest.wasm")).unwrap(), wasm);
 
     for (part, why) in [
@@ -328,13 +286,13 @@ fn other_bytes_than_those_of_the_digest_are_not_kept() {
         (longer, "has more bytes than the"),
     ] {
         let liar = Liar::start(artifact.clone(), part);
-        let said = person.refused(1, &["pull", &format!("oci://{}/portal:1", liar.address)]);
-        assert!(said.contains(why), "{said}");
+        let pull = format!("pull oci://{}/portal:1", liar.address);
+        has!(person.refused(1, &pull), why);
         assert!(!person.folder.path().join("portal.wasm").exists());
     }
     let page = Liar::start(b"<html>".to_vec(), Vec::new());
-    let said = person.refused(1, &["pull", &format!("oci://{}/portal:1", page.address)]);
-    assert!(said.contains("is not a component"), "{said}");
+    let pull = format!("pull oci://{}/portal:1", page.address);
+    has!(person.refused(1, &pull), "is not a component");
 }
 
 async fn a_component_of_a_registry_is_activated_and_the_store_keeps_where_it_came_from(on: On) {
@@ -344,54 +302,49 @@ async fn a_component_of_a_registry_is_activated_and_the_store_keeps_where_it_cam
     let person = Person::new();
     let data = tempfile::tempdir().unwrap();
     let _service = Service::start_on(&on, data.path(), &[]);
-    let run = |arguments: &[&str]| {
+    let run = |arguments: &str| {
         let output = person.run(data.path(), arguments);
         let complaint = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{arguments:?}: {complaint}");
+        assert!(output.status.success(), "{arguments}: {complaint}");
         (String::from_utf8(output.stdout).unwrap(), complaint)
     };
-    let push = |version: &str, tag: &str| {
-        let wasm = component(version);
+    let push = |number: &str, tag: &str| {
+        let wasm = version(number);
         let file = person.write("built.wasm", &wasm);
         let to = format!("oci://{}/plugins/misbehave:{tag}", registry.address());
-        let said = person.plugin(&["push", &file, &to]);
+        let said = person.plugin(&format!("push {file} {to}"));
         (to, pinned(&said).to_owned(), Digest::compute(&wasm))
     };
 
     let (tag, first, digest) = push("1.0.0", "latest");
-    let (said, note) = run(&["plugin", "activate", &tag, "--json"]);
+    let (said, note) = run(&format!("plugin activate {tag} --json"));
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["digest"], json!(digest));
-    assert!(note.contains(&format!("pulled {first}")), "{note}");
+    has!(note, &format!("pulled {first}"));
 
     // The tag moves on; the digest does not.
     let (_, second, newer) = push("1.1.0", "latest");
     let by_digest = by_digest(&second);
-    run(&["plugin", "verify", &tag]);
-    run(&["plugin", "activate", &by_digest]);
-    let (list, _) = run(&["plugin", "list", "--json"]);
+    run(&format!("plugin verify {tag}"));
+    run(&format!("plugin activate {by_digest}"));
+    let (list, _) = run("plugin list --json");
     let list: Value = serde_json::from_str(&list).unwrap();
-    let versions = list["plugins"][0]["versions"].as_array().unwrap();
+    let versions = list["plugins"][0]["versions"].list();
     let origin = |digest: &Digest| {
         let one = versions.iter().find(|one| one["digest"] == json!(digest));
-        one.unwrap()["origin"].as_str().unwrap().to_owned()
+        one.unwrap()["origin"].text().to_owned()
     };
     assert_eq!(origin(&digest), first);
     assert_eq!(origin(&newer), by_digest);
     assert_eq!(list["plugins"][0]["digest"], json!(newer));
-    let (table, _) = run(&["plugin", "list"]);
-    assert!(
-        table.contains(&first) && table.contains(&by_digest),
-        "{table}"
-    );
+    let (table, _) = run("plugin list");
+    has!(table, &first, &by_digest);
 
     // Bytes that are stored already keep their origin; the audit has each activation.
-    run(&["plugin", "activate", &first, "--accept", "older"]);
-    let (audit, _) = run(&["audit", "--json"]);
-    for source in [&first, &by_digest] {
-        assert!(audit.contains(source.as_str()), "{audit}");
-    }
+    run(&format!("plugin activate {first} --accept older"));
+    let (audit, _) = run("audit --json");
+    has!(audit, &first, &by_digest);
 
     let (_, third, _) = push("1.2.0", "next");
-    run(&["plugin", "rollout", "start", &third]);
+    run(&format!("plugin rollout start {third}"));
 }

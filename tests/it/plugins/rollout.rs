@@ -7,7 +7,9 @@ use leadhost_domain::key::PlainKey;
 use leadhost_domain::plugin::Digest;
 use leadhost_golden::{append_section, pack};
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, until};
+use leadhost_tests::{
+    Answer, Ask, Declared, Host, Json, On, Options, eventually, fields, has, until,
+};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -77,6 +79,21 @@ impl Rolling {
         }
     }
 
+    /// With a rollout of this candidate that has begun.
+    pub(crate) async fn begun(on: On, candidate: Variant<'_>, order: Value) -> (Self, Digest) {
+        let rolling = Self::new(on).await;
+        let candidate = rolling.keep(candidate).await;
+        rolling.begin(&candidate, order).await;
+        (rolling, candidate)
+    }
+
+    /// With this candidate active, in its probation.
+    pub(crate) async fn in_probation(on: On, candidate: Variant<'_>) -> (Self, Digest) {
+        let (rolling, candidate) = Self::begun(on, candidate, canary(&[1], LONG)).await;
+        rolling.promote().await;
+        (rolling, candidate)
+    }
+
     pub(crate) async fn restart(self) -> Self {
         Self {
             host: self.host.restart().await,
@@ -89,12 +106,10 @@ impl Rolling {
         self.host.admin(method, &path).bearer(&self.key)
     }
 
-    /// A request about the rollout.
     pub(crate) fn about(&self, method: &str) -> Ask {
         self.ask(method, &format!("/plugins/{}/rollout", self.plugin))
     }
 
-    /// Stores a version.
     pub(crate) async fn keep(&self, version: Variant<'_>) -> Digest {
         self.host.keep_version(version.component()).await
     }
@@ -112,6 +127,41 @@ impl Rolling {
     pub(crate) async fn change(&self, change: &str) -> Answer {
         let change = json!({ "change": change });
         self.about("PATCH").json(&change).send().await
+    }
+
+    pub(crate) async fn promote(&self) -> Value {
+        let promoted = self.change("promote").await.expect(200).json();
+        assert_eq!(promoted["stage"], "probation", "{promoted:#}");
+        promoted
+    }
+
+    pub(crate) async fn abort(&self) -> Value {
+        let aborted = self.change("abort").await.expect(200).json();
+        assert_eq!(aborted["stage"], "aborted", "{aborted:#}");
+        aborted
+    }
+
+    pub(crate) async fn activate(&self, version: &Digest) {
+        let ask = self.ask("POST", "/plugins/misbehave/activate");
+        let order = json!({ "digest": version.0 });
+        ask.json(&order).send().await.expect(200);
+    }
+
+    pub(crate) async fn roll_back(&self, status: u16) -> Value {
+        let ask = self.ask("POST", "/plugins/misbehave/rollback");
+        ask.send().await.expect(status).json()
+    }
+
+    /// Sends leads to the connection `odd` until the rollout is rolled back. Returns the versions whose
+    /// results were stored.
+    pub(crate) async fn send_until_rolled_back(&self) -> Vec<Digest> {
+        let mut versions = Vec::new();
+        eventually("it is rolled back", async || {
+            versions.extend(self.send("odd", 1).await);
+            self.shown().await["stage"] == "rolled-back"
+        })
+        .await;
+        versions
     }
 
     /// Pauses it. If its next step begins at this moment, the change is refused and tried again.
@@ -155,7 +205,7 @@ impl Rolling {
         until(&format!("{act} is in the audit"), async || {
             let ask = self.ask("GET", &format!("/audit?act={act}"));
             let audit = ask.send().await.expect(200).json();
-            let rows = audit["rows"].as_array().expect("a list").iter();
+            let rows = audit["rows"].list().iter();
             let done = rows.filter(|row| row["outcome"] == "done" && row["target"] == self.plugin);
             Some(done.count()).filter(|count| *count > 0)
         })
@@ -183,9 +233,7 @@ impl Rolling {
     /// version that converted it.
     pub(crate) async fn send_lead(&self, host: &Host, id: usize, words: &str) -> Digest {
         let lead = json!({
-            "id": format!("lead-{id}"),
-            "nome": "Rita",
-            "telefone": "11 98765-4321",
+            "id": format!("lead-{id}"), "nome": "Rita", "telefone": "11 98765-4321",
             "mensagem": words,
         });
         let ask = host.post(&self.declared.address("form")).json(&lead);
@@ -203,7 +251,6 @@ impl Rolling {
         (deals.len(), deals.iter().filter(has_none).count())
     }
 
-    /// The active version on this host.
     pub(crate) fn serves(&self) -> Digest {
         let active = self.host.app.core.plugins.active(self.plugin);
         active.expect("it serves").digest.clone()
@@ -217,19 +264,12 @@ async fn ran(host: &Host, answer: &Answer) -> Digest {
 
 /// A version without a sender check, which reads no phone.
 pub(crate) fn version(version: &str) -> Variant<'_> {
-    Variant {
-        version,
-        check: "",
-        ..Variant::default()
-    }
+    Variant::version(version).check("")
 }
 
 /// The same, which reads a phone.
 pub(crate) fn phones(number: &str) -> Variant<'_> {
-    Variant {
-        always: "phones",
-        ..version(number)
-    }
+    version(number).always("phones")
 }
 
 /// The example form in another file: another version that does the same.
@@ -246,13 +286,20 @@ pub(crate) fn connection(name: &str, config: &str) -> String {
 /// A canary with these steps, which end with their time, and a probation that does not end.
 pub(crate) fn canary(steps: &[u8], every: u64) -> Value {
     json!({
-        "mode": "canary",
-        "steps": steps,
-        "everySeconds": every,
-        "probationSeconds": LONG,
-        "stepComparisons": 0,
-        "accept": ["drift"],
+        "mode": "canary", "steps": steps, "everySeconds": every, "probationSeconds": LONG,
+        "stepComparisons": 0, "accept": ["drift"],
     })
+}
+
+/// A canary of one long step that no guard ends.
+pub(crate) fn unguarded(steps: &[u8]) -> Value {
+    let mut order = canary(steps, LONG);
+    order["guards"] = json!(false);
+    order
+}
+
+pub(crate) fn shadow() -> Value {
+    json!({ "mode": "shadow", "everySeconds": LONG })
 }
 
 const FORM: &str = r#"
@@ -269,7 +316,7 @@ pub(crate) fn follow_all(shown: &Value) -> bool {
 
 /// Returns how many leads lose this field.
 pub(crate) fn lost(shown: &Value, name: &str) -> usize {
-    let fields = shown["fields"].as_array().expect("a list");
+    let fields = shown["fields"].list();
     let found = fields
         .iter()
         .find(|one| one["field"] == name && one["change"] == "lost");
@@ -278,7 +325,7 @@ pub(crate) fn lost(shown: &Value, name: &str) -> usize {
 }
 
 pub(crate) fn why(ended: &Value) -> &str {
-    ended["why"].as_str().expect("a reason")
+    ended["why"].text()
 }
 
 pub(crate) fn count(versions: &[Digest], version: &Digest) -> usize {
@@ -293,11 +340,7 @@ async fn a_good_candidate_goes_through_its_steps_and_its_probation_and_costs_no_
     let candidate = rolling.keep(phones("1.1.0")).await;
     let mut order = canary(&[50, 100], 1);
     order["probationSeconds"] = json!(1);
-    let begun = rolling.begin(&candidate, order).await;
-    assert_eq!(
-        (&begun["stage"], &begun["percent"]),
-        (&json!("canary"), &json!(50))
-    );
+    fields!(rolling.begin(&candidate, order).await, {"stage": "canary", "percent": 50});
     rolling.send("odd", FEW).await;
     let last = |shown: &Value| shown["percent"] == 100 && follow_all(shown);
     rolling.until("the last step", last).await;
@@ -327,15 +370,9 @@ async fn a_good_candidate_goes_through_its_steps_and_its_probation_and_costs_no_
 async fn is_rolled_back(rolling: &Rolling, harmful: Variant<'_>) -> Value {
     let candidate = rolling.keep(harmful).await;
     rolling.begin(&candidate, canary(&[100], LONG)).await;
-    let mut sent = 0;
-    until("it is rolled back", async || {
-        let versions = rolling.send("odd", 1).await;
-        assert_eq!(versions, std::slice::from_ref(&rolling.stable));
-        sent += 1;
-        (rolling.shown().await["stage"] == "rolled-back").then_some(())
-    })
-    .await;
-    assert_eq!(rolling.leads().await, (sent, 0));
+    let versions = rolling.send_until_rolled_back().await;
+    assert_eq!(count(&versions, &rolling.stable), versions.len());
+    assert_eq!(rolling.leads().await, (versions.len(), 0));
     assert_eq!(rolling.serves(), rolling.stable);
     rolling.ended().await
 }
@@ -345,14 +382,13 @@ async fn a_candidate_that_drops_phones_is_rolled_back_and_no_stored_lead_has_los
 ) {
     let rolling = Rolling::new(on).await;
     let ended = is_rolled_back(&rolling, version("1.1.0")).await;
-    assert!(why(&ended).contains("lose a phone"), "{ended:#}");
+    has!(why(&ended), "lose a phone");
     assert!(lost(&ended, "phone") > 1, "{ended:#}");
-    assert_eq!(ended["saved"], lost(&ended, "phone"), "{ended:#}");
-    assert_eq!(ended["served"], 0, "{ended:#}");
+    fields!(ended, {"saved": lost(&ended, "phone"), "served": 0});
     assert_eq!(rolling.audited("roll-back-rollout").await, 1);
 
     // The next operator is told.
-    let candidate = Digest(ended["candidate"]["digest"].as_str().unwrap().to_owned());
+    let candidate = Digest(ended["candidate"]["digest"].text().to_owned());
     let mut order = canary(&[1], LONG);
     order["accept"] = json!(["all"]);
     let again = rolling.begin(&candidate, order).await;
@@ -365,9 +401,7 @@ async fn without_guards_the_change_of_the_leads_names_the_candidate(on: On) {
     // Enough for a baseline.
     rolling.send("odd", 225).await;
     let candidate = rolling.keep(version("1.1.0")).await;
-    let mut order = canary(&[90], LONG);
-    order["guards"] = json!(false);
-    rolling.begin(&candidate, order).await;
+    rolling.begin(&candidate, unguarded(&[90])).await;
     rolling.send("odd", 60).await;
     let id = rolling.declared.id("odd");
     let change = until("the change is reported", async || {
@@ -377,29 +411,24 @@ async fn without_guards_the_change_of_the_leads_names_the_candidate(on: On) {
     .await;
     assert_eq!(change.cause, ChangeCause::Version, "{change:?}");
     let named = format!("new in 1.1.0 ({})", candidate.short());
-    assert!(change.what.contains(&named), "{change:?}");
+    has!(change.what, &named);
 }
 
 async fn without_guards_harm_stays_until_an_abort_and_the_impact_counts_exactly_the_harmed(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(version("1.1.0")).await;
-    let mut order = canary(&[50], LONG);
-    order["guards"] = json!(false);
-    rolling.begin(&candidate, order).await;
+    let (rolling, candidate) = Rolling::begun(on, version("1.1.0"), unguarded(&[50])).await;
     let mut harmed = count(&rolling.send("odd", 40).await, &candidate);
     assert!((1..40).contains(&harmed), "{harmed}");
     let all = |shown: &Value| lost(shown, "phone") == harmed;
     rolling.until("all harm is reported", all).await;
     // A host reports before it judges: a further report shows that this one was judged.
     let reported = harmed;
-    until("a further report", async || {
+    eventually("a further report", async || {
         harmed += count(&rolling.send("odd", 1).await, &candidate);
-        (lost(&rolling.shown().await, "phone") > reported).then_some(())
+        lost(&rolling.shown().await, "phone") > reported
     })
     .await;
 
-    let aborted = rolling.change("abort").await.expect(200).json();
-    assert_eq!(aborted["stage"], "aborted", "{aborted:#}");
+    rolling.abort().await;
     let next = rolling.send("odd", 5).await;
     assert_eq!(count(&next, &rolling.stable), 5);
     assert_eq!(rolling.leads().await.1, harmed);
@@ -420,28 +449,18 @@ async fn a_candidate_that_loops_costs_no_sender_its_answer_and_is_rolled_back(on
 }
 
 async fn fails(rolling: &Rolling, word: &str) {
-    let failing = Variant {
-        always: word,
-        ..version("2.0.0")
-    };
+    let failing = version("2.0.0").always(word);
     let ended = is_rolled_back(rolling, failing).await;
-    assert!(why(&ended).contains("fail"), "{ended:#}");
-    assert_eq!(ended["newlyFailing"]["count"], ended["saved"], "{ended:#}");
-    assert_eq!(ended["served"], 0, "{ended:#}");
+    has!(why(&ended), "fail");
+    fields!(ended, {"newlyFailing.count": ended["saved"], "served": 0});
     let example = &ended["newlyFailing"]["examples"][0];
     assert!(example["deliveryId"].is_string(), "{ended:#}");
-    let error = example["after"].as_str().expect("what it failed with");
+    let error = example["after"].text();
     assert!(!error.is_empty(), "{ended:#}");
 }
 
-/// A version that traps on every delivery.
 fn trapping(version: &str) -> Variant<'_> {
-    Variant {
-        version,
-        check: "",
-        always: "trap",
-        ..Variant::default()
-    }
+    Variant::version(version).check("").always("trap")
 }
 
 async fn a_delivery_on_which_both_versions_of_a_canary_fail_is_converted_by_the_previous_version(
@@ -450,9 +469,7 @@ async fn a_delivery_on_which_both_versions_of_a_canary_fail_is_converted_by_the_
     let rolling = Rolling::new(on).await;
     let stable = rolling.host.converter(trapping("1.1.0").component()).await;
     let candidate = rolling.keep(trapping("1.2.0")).await;
-    let mut order = canary(&[100], LONG);
-    order["guards"] = json!(false);
-    rolling.begin(&candidate, order).await;
+    rolling.begin(&candidate, unguarded(&[100])).await;
     // More than open the circuit of the stable version.
     let versions = rolling.send("odd", 6).await;
     assert_eq!(count(&versions, &rolling.stable), 6, "{versions:?}");
@@ -472,19 +489,16 @@ async fn a_good_candidate_serves_beside_a_stable_version_that_keeps_failing(on: 
 
 async fn a_candidate_costs_no_phone_that_a_failing_stable_version_reads(on: On) {
     let rolling = Rolling::new(on).await;
-    let failing = Variant {
-        always: "phones-or-trap",
-        ..version("1.1.0")
-    };
+    let failing = version("1.1.0").always("phones-or-trap");
     let failing = rolling.host.converter(failing.component()).await;
     let candidate = rolling.keep(version("1.2.0")).await;
     rolling.begin(&candidate, canary(&[100], LONG)).await;
     let address = rolling.declared.address("odd");
-    until("its circuit is open", async || {
+    eventually("its circuit is open", async || {
         let ask = rolling.host.post(&format!("{address}?trap=1"));
         ask.send().await.expect(200);
         let open = rolling.host.app.core.plugins.open_breakers();
-        open.iter().any(|one| one.digest == failing).then_some(())
+        open.iter().any(|one| one.digest == failing)
     })
     .await;
     // Two: the third one trips a guard, which stops the comparisons.
@@ -539,10 +553,8 @@ async fn about_half_of_the_leads_go_to_a_candidate_at_fifty_per_cent(on: On) {
     const LEADS: usize = 80;
     let rolling = Rolling::form(Host::working(on).await).await;
     let candidate = rolling.host.keep_version(another_form()).await;
-    let mut order = canary(&[50], LONG);
     // The guards would also judge the time of so many conversions, which this test is not about.
-    order["guards"] = json!(false);
-    rolling.begin(&candidate, order).await;
+    rolling.begin(&candidate, unguarded(&[50])).await;
     let mut versions = Vec::new();
     for id in 0..LEADS {
         versions.push(rolling.send_lead(&rolling.host, id, "Posso visitar?").await);

@@ -3,10 +3,10 @@
 
 use leadhost_domain::id::DeliveryId;
 use leadhost_pipeline::rollout;
-use leadhost_tests::On;
+use leadhost_tests::{On, fields};
 use serde_json::{Value, json};
 
-use super::rollout::{LONG, Rolling, canary, connection, follow_all, phones};
+use super::rollout::{LONG, Rolling, canary, connection, follow_all, phones, shadow};
 
 leadhost_tests::on_every_store! {
     a_canary_keeps_its_step_when_the_clock_of_the_host_steps,
@@ -18,9 +18,7 @@ leadhost_tests::on_every_store! {
 
 /// Begins a canary of all deliveries that finds no difference.
 async fn begun(on: On) -> Rolling {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    rolling.begin(&candidate, canary(&[100], LONG)).await;
+    let (rolling, _) = Rolling::begun(on, phones("1.1.0"), canary(&[100], LONG)).await;
     rolling
 }
 
@@ -39,12 +37,9 @@ async fn a_canary_keeps_its_step_when_the_clock_of_the_host_steps(on: On) {
         rolling.send("odd", 3).await;
         sent += 3;
         let shown = compared(&rolling, sent).await;
-        assert_eq!(shown["stage"], "canary", "after {step} s: {shown:#}");
-        assert_eq!(shown["percent"], 100, "after {step} s: {shown:#}");
-        assert_eq!(shown["same"], sent, "after {step} s: {shown:#}");
+        fields!(shown, {"stage": "canary", "percent": 100, "same": sent}; "after {step} s");
     }
-    let promoted = rolling.change("promote").await.expect(200).json();
-    assert_eq!(promoted["stage"], "probation", "{promoted:#}");
+    rolling.promote().await;
     assert_eq!(rolling.leads().await, (9, 0));
 }
 
@@ -59,14 +54,8 @@ async fn a_canary_goes_on_with_a_connection_whose_configuration_changes(on: On) 
         .await;
     assert_eq!(changed.id("odd"), rolling.declared.id("odd"));
     rolling.send("odd", 3).await;
-    let shown = compared(&rolling, 6).await;
-    assert_eq!(
-        (&shown["same"], &shown["stage"]),
-        (&json!(6), &json!("canary")),
-        "{shown:#}"
-    );
-    let aborted = rolling.change("abort").await.expect(200).json();
-    assert_eq!(aborted["stage"], "aborted", "{aborted:#}");
+    fields!(compared(&rolling, 6).await, {"same": 6, "stage": "canary"});
+    rolling.abort().await;
     assert_eq!(rolling.leads().await, (6, 0));
 }
 
@@ -80,12 +69,7 @@ async fn an_erasure_during_a_canary_disturbs_no_comparison(on: On) {
     ask.send().await.expect(200);
     let versions = rolling.send("odd", 2).await;
     assert_eq!(versions.len(), 2);
-    let shown = compared(&rolling, 4).await;
-    assert_eq!(
-        (&shown["same"], &shown["stage"]),
-        (&json!(4), &json!("canary")),
-        "{shown:#}"
-    );
+    fields!(compared(&rolling, 4).await, {"same": 4, "stage": "canary"});
 }
 
 /// Sends a delivery, and removes its body as an erasure does. Returns its id.
@@ -111,8 +95,7 @@ async fn a_delivery_that_is_emptied_while_it_waits_in_a_shadow_counts_as_dropped
     let rolling = Rolling::new(on).await;
     let delivery = emptied(&rolling).await;
     let candidate = rolling.keep(phones("1.1.0")).await;
-    let order = json!({ "mode": "shadow", "everySeconds": LONG });
-    rolling.begin(&candidate, order).await;
+    rolling.begin(&candidate, shadow()).await;
     // As if it had been answered before its body was removed.
     rollout::answered(&rolling.host.app.pipeline, "misbehave", delivery);
     rolling.send("odd", 1).await;

@@ -6,7 +6,7 @@ use leadhost_domain::id::DeliveryId;
 use leadhost_domain::plugin::Digest;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, On, until};
+use leadhost_tests::{Host, Json, On, eventually, fields, has, until};
 use serde_json::{Value, json};
 
 use super::rollout::{LONG, Rolling, canary, connection, count, phones, version, why};
@@ -70,11 +70,7 @@ impl Fetching {
 }
 
 fn fetching<'a>(version: &'a str, fetch: &'a str, always: &'a str) -> Variant<'a> {
-    Variant {
-        fetch,
-        always,
-        ..self::version(version)
-    }
+    self::version(version).fetch(fetch).always(always)
 }
 
 /// The connection `odd`, which has the secret of the check that a version may declare.
@@ -84,34 +80,25 @@ fn with_secret() -> String {
 
 async fn a_candidate_that_would_refuse_senders_is_rolled_back_and_refuses_none(on: On) {
     // A secret can be given to the connection only while a version uses it.
-    let guarded = Variant {
-        check: "key",
-        ..phones("0.9.0")
-    };
+    let guarded = phones("0.9.0").check("key");
     let host = Host::working(on).await;
     let mut rolling = Rolling::with_stable(host, &with_secret(), guarded).await;
     rolling.stable = rolling.keep(phones("1.0.0")).await;
     let order = json!({"digest": rolling.stable.0, "accept": ["all"]});
     let activate = rolling.ask("POST", "/plugins/misbehave/activate");
     activate.json(&order).send().await.expect(200);
-    let stricter = Variant {
-        check: "key",
-        ..phones("1.1.0")
-    };
+    let stricter = phones("1.1.0").check("key");
     let candidate = rolling.keep(stricter).await;
     // The guard needs no delivery of the candidate's share.
     rolling.begin(&candidate, canary(&[1], LONG)).await;
-    until("it is rolled back", async || {
+    eventually("it is rolled back", async || {
         let versions = rolling.send("odd", 1).await;
         assert_eq!(versions.len(), 1, "the sender was not refused");
-        (rolling.shown().await["stage"] == "rolled-back").then_some(())
+        rolling.shown().await["stage"] == "rolled-back"
     })
     .await;
     let ended = rolling.ended().await;
-    assert!(
-        why(&ended).contains("fail only its sender checks"),
-        "{ended:#}"
-    );
+    has!(why(&ended), "fail only its sender checks");
     let checks = &ended["checks"];
     assert_eq!(checks["compared"], checks["refused"]["count"], "{ended:#}");
     let quarantined = rolling.host.with_status(DeliveryStatus::Quarantined).await;
@@ -121,10 +108,7 @@ async fn a_candidate_that_would_refuse_senders_is_rolled_back_and_refuses_none(o
 async fn a_candidate_whose_other_checks_pass_goes_on(on: On) {
     // The connection lacks the secret of the candidate's check, so it is skipped.
     let rolling = Rolling::new(on).await;
-    let other = Variant {
-        check: "key",
-        ..phones("1.1.0")
-    };
+    let other = phones("1.1.0").check("key");
     let candidate = rolling.keep(other).await;
     rolling.begin(&candidate, canary(&[1], LONG)).await;
     let shown = until("checks are compared", async || {
@@ -133,15 +117,11 @@ async fn a_candidate_whose_other_checks_pass_goes_on(on: On) {
         (shown["checks"]["compared"].as_u64() >= Some(5)).then_some(shown)
     })
     .await;
-    assert_eq!(shown["checks"]["refused"]["count"], 0, "{shown:#}");
-    assert_eq!(shown["stage"], "canary", "{shown:#}");
+    fields!(shown, {"checks.refused.count": 0, "stage": "canary"});
 }
 
 async fn a_candidate_that_needs_far_more_memory_is_rolled_back(on: On) {
-    let stable = Variant {
-        mended: "hold",
-        ..version("1.0.0")
-    };
+    let stable = version("1.0.0").mended("hold");
     let connections = connection("odd", "{ do = \"hold\", size = 40 }");
     let rolling = Rolling::with_stable(Host::working(on).await, &connections, stable).await;
     let candidate = rolling.keep(version("1.1.0")).await;
@@ -150,7 +130,7 @@ async fn a_candidate_that_needs_far_more_memory_is_rolled_back(on: On) {
     rolling.send("odd", 60).await;
     let ended = rolling.ended().await;
     assert_eq!(ended["stage"], "rolled-back", "{ended:#}");
-    assert!(why(&ended).contains("4 times the memory"), "{ended:#}");
+    has!(why(&ended), "4 times the memory");
     let mean = |key: &str| ended[key].as_u64().expect("a mean");
     assert!(mean("candidateBytes") > mean("stableBytes") + (30 << 20));
     assert_eq!(rolling.serves(), rolling.stable);
@@ -171,8 +151,7 @@ async fn a_delivery_of_many_leads_is_compared_too(on: On) {
     let some = |shown: &Value| shown["compared"].as_u64() > Some(0);
     let shown = rolling.until("it is compared", some).await;
     let compared = shown["compared"].as_u64().expect("a count");
-    assert_eq!(shown["same"], compared, "{shown:#}");
-    assert_eq!(shown["leads"], compared * LEADS, "{shown:#}");
+    fields!(shown, {"same": compared, "leads": compared * LEADS});
     let ran = host.stored(delivery).await.summary.ran;
     assert_eq!(count(&[ran.expect("it ran").digest], &candidate), 1);
 }
@@ -180,11 +159,7 @@ async fn a_delivery_of_many_leads_is_compared_too(on: On) {
 async fn the_later_answers_of_a_fetched_lead_are_compared_too(on: On) {
     let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
     let fetch = format!("http://{}/leads", double.address());
-    let fetching = |number, prefix| Variant {
-        fetch: &fetch,
-        prefix,
-        ..version(number)
-    };
+    let fetching = |number, prefix| version(number).fetch(&fetch).prefix(prefix);
     let allow = format!(
         "allow = [{{ url = \"http://{}\", private = true }}]\n",
         double.address()
@@ -198,15 +173,13 @@ async fn the_later_answers_of_a_fetched_lead_are_compared_too(on: On) {
     let ask = rolling.host.post(&rolling.declared.address("odd"));
     let answer = ask.send().await.expect(200);
     let delivery = rolling.host.delivery(&answer).await.summary.id;
-    let stored = rolling
-        .host
-        .becomes(delivery, DeliveryStatus::Converted)
-        .await;
+    let stored = rolling.host.becomes(delivery, DeliveryStatus::Converted);
+    let stored = stored.await;
     assert_eq!(stored.summary.ran.expect("it ran").digest, candidate);
     let all = |shown: &Value| shown["compared"] == 3;
     let shown = rolling.until("each step is compared", all).await;
     assert_eq!(shown["same"], 2, "{shown:#}");
-    let fields = shown["fields"].as_array().expect("a list");
+    let fields = shown["fields"].list();
     let message = fields.iter().find(|one| one["field"] == "message");
     assert_eq!(message.expect("it differs")["count"], json!(2), "{shown:#}");
     assert_eq!(
@@ -232,7 +205,7 @@ async fn a_candidate_that_fetches_from_elsewhere_waits_for_an_operator_and_is_ro
     order["accept"] = json!([]);
     let refused = rolling.order(&candidate, order).await.expect(409);
     let says = "1 of 1 deliveries fetch a lead by another request";
-    assert!(refused.text().contains(says), "{}", refused.text());
+    has!(refused, says);
 
     rolling.begin(&candidate, canary(&[100], 1)).await;
     host.becomes(world.send(2).await, DeliveryStatus::Converted)
@@ -243,18 +216,18 @@ async fn a_candidate_that_fetches_from_elsewhere_waits_for_an_operator_and_is_ro
     };
     let shown = rolling.until("it waits for an operator", waits).await;
     assert_eq!((&shown["served"], &shown["saved"]), (&json!(0), &json!(1)));
-    let words = shown["waitsFor"].as_str().expect("a reason");
+    let words = shown["waitsFor"].text();
     let decides = "; an operator may promote it or roll it back";
     assert!(words.ends_with(decides), "{words}");
 
-    rolling.change("promote").await.expect(200);
+    rolling.promote().await;
     let mut failed = Vec::new();
     for id in 3..6 {
         failed.push(world.send(id).await);
     }
     let ended = rolling.ended().await;
     assert_eq!(ended["stage"], "rolled-back", "{ended:#}");
-    assert!(why(&ended).contains("3 of "), "{ended:#}");
+    has!(why(&ended), "3 of ");
     assert_eq!(rolling.serves(), rolling.stable);
     for delivery in failed {
         host.becomes(delivery, DeliveryStatus::Converted).await;
@@ -289,7 +262,5 @@ async fn the_previous_version_reads_the_answers_on_which_a_version_in_probation_
         let stored = host.becomes(delivery, DeliveryStatus::Converted).await;
         assert_eq!(stored.summary.ran.expect("it ran").digest, rolling.stable);
     }
-    let ended = rolling.ended().await;
-    assert_eq!(ended["stage"], "rolled-back", "{ended:#}");
-    assert_eq!(ended["newlyFailing"]["count"], 3, "{ended:#}");
+    fields!(rolling.ended().await, {"stage": "rolled-back", "newlyFailing.count": 3});
 }

@@ -3,10 +3,10 @@
 use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_golden::append_custom;
 use leadhost_tests::components::component;
-use leadhost_tests::{On, guests, until};
+use leadhost_tests::{Json, On, eventually, fields, guests, has};
 use serde_json::{Value, json};
 
-use super::rollout::{LONG, Rolling, another_form, canary, phones};
+use super::rollout::{LONG, Rolling, another_form, canary, phones, shadow};
 
 leadhost_tests::on_every_store! {
     while_a_canary_is_open_other_versions_are_refused_with_the_command_that_ends_it,
@@ -47,14 +47,12 @@ async fn while_a_canary_is_open_other_versions_are_refused_with_the_command_that
     ];
     for (number, ask) in refused.into_iter().enumerate() {
         let refused = ask.send().await.expect(409).json();
-        let error = refused["error"].as_str().expect("a text");
+        let error = refused["error"].text();
         let ends = "leadhost plugin rollout abort misbehave";
-        assert!(error.contains(ends), "{number}: {error}");
+        has!(error, ends; "{number}");
     }
     assert_eq!(rolling.serves(), stable);
-    let shown = rolling.shown().await;
-    assert_eq!(shown["candidate"]["digest"], json!(candidate), "{shown:#}");
-    assert_eq!(shown["stage"], "canary", "{shown:#}");
+    fields!(rolling.shown().await, {"candidate.digest": candidate, "stage": "canary"});
 }
 
 async fn a_viewer_sees_a_rollout_and_neither_starts_nor_changes_one(on: On) {
@@ -63,7 +61,7 @@ async fn a_viewer_sees_a_rollout_and_neither_starts_nor_changes_one(on: On) {
     let key = json!({ "kind": "admin", "label": "viewer", "role": "viewer" });
     let made = rolling.ask("POST", "/keys").json(&key).send().await;
     let made = made.expect(201).json();
-    let text = made["key"].as_str().expect("a key");
+    let text = made["key"].text();
     let viewer = PlainKey::parse_as(KeyKind::Admin, text).expect("an admin key");
     let ask = |method: &str| {
         let path = "/admin/v1/plugins/misbehave/rollout";
@@ -111,9 +109,7 @@ async fn a_plan_that_cannot_be_followed_is_refused(on: On) {
 }
 
 async fn an_unreadable_change_is_refused(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    rolling.begin(&candidate, canary(&[50], LONG)).await;
+    let (rolling, _) = Rolling::begun(on, phones("1.1.0"), canary(&[50], LONG)).await;
     for change in [
         json!({}),
         json!({ "change": "stop" }),
@@ -132,21 +128,18 @@ async fn without_an_open_rollout_there_is_nothing_to_change(on: On) {
         for change in ["pause", "resume", "promote", "abort"] {
             let refused = rolling.change(change).await;
             assert_eq!(refused.status, 409, "{change}: {}", refused.text());
-            assert!(refused.text().contains(says), "{}", refused.text());
+            has!(refused, says);
         }
     };
     nothing("there was none").await;
     rolling.begin(&candidate, canary(&[50], LONG)).await;
-    rolling.change("abort").await.expect(200);
+    rolling.abort().await;
     nothing("is aborted (`").await;
     assert_eq!(rolling.serves(), rolling.stable);
 }
 
 async fn a_shadow_has_no_steps_to_pause_and_no_candidate_to_promote(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    let order = json!({ "mode": "shadow", "everySeconds": LONG });
-    rolling.begin(&candidate, order).await;
+    let (rolling, _) = Rolling::begun(on, phones("1.1.0"), shadow()).await;
     for change in ["pause", "resume", "promote"] {
         let refused = rolling.change(change).await;
         assert_eq!(refused.status, 409, "{change}: {}", refused.text());
@@ -172,14 +165,13 @@ async fn a_paused_canary_stays_in_its_step_and_goes_on_when_it_is_resumed(on: On
     let mut order = canary(&[50, 60, 70], 1);
     order["digest"] = json!(clock);
     form("POST").json(&order).send().await.expect(201);
-    until("two steps have passed", async || {
+    eventually("two steps have passed", async || {
         let shown = form("GET").send().await.expect(200).json();
-        (shown["percent"] == 70).then_some(())
+        shown["percent"] == 70
     })
     .await;
     let shown = rolling.shown().await;
-    assert_eq!(shown["percent"], paused["percent"], "{shown:#}");
-    assert_eq!(shown["paused"], true, "{shown:#}");
+    fields!(shown, {"percent": paused["percent"], "paused": true});
 
     let resumed = rolling.change("resume").await.expect(200).json();
     assert_eq!(resumed["paused"], false, "{resumed:#}");
@@ -231,9 +223,5 @@ async fn a_rollout_that_gets_no_traffic_warns(on: On) {
     order["accept"] = json!(["all"]);
     let begun = about("POST", "sandbox").json(&order).send().await;
     let begun = begun.expect(201).json();
-    let warning = begun["warning"].as_str().expect("a warning");
-    assert!(
-        warning.contains("the candidate sends no message"),
-        "{warning}"
-    );
+    has!(begun["warning"], "the candidate sends no message");
 }

@@ -5,13 +5,13 @@ use std::sync::Mutex;
 
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::AdapterVariant;
-use leadhost_tests::{On, Options, until};
-use serde_json::{Value, json};
+use leadhost_tests::{On, Options, eventually, fields, has};
+use serde_json::Value;
 use xtask::double::http::{Answer, Request};
 use xtask::double::server::{DoubleServer, Endpoint, Reaction};
 
 use super::mailer::{Mailer, field};
-use super::rollout::{LONG, canary, follow_all, why};
+use super::rollout::{LONG, canary, follow_all, shadow, unguarded, why};
 
 leadhost_tests::on_every_store! {
     in_a_shadow_sends_are_compared_and_the_stable_version_sends,
@@ -41,7 +41,7 @@ fn compared(shown: &Value) -> u64 {
 async fn in_a_shadow_sends_are_compared_and_the_stable_version_sends(on: On) {
     let mailer = Mailer::new(on).await;
     let candidate = mailer.keep("1.1.0", "send:other").await;
-    let order = json!({ "mode": "shadow", "everySeconds": LONG });
+    let order = shadow();
     mailer.begin(&candidate, order).await;
     mailer.deliver(0, 5).await;
     let all = |shown: &Value| compared(shown) == 5;
@@ -54,9 +54,7 @@ async fn in_a_shadow_sends_are_compared_and_the_stable_version_sends(on: On) {
 
 async fn in_a_canary_the_request_of_the_candidate_is_sent_to_its_share_of_the_contacts(on: On) {
     const MESSAGES: usize = 40;
-    let mailer = Mailer::new(on).await;
-    let candidate = mailer.keep("1.1.0", "send:other").await;
-    mailer.begin(&candidate, canary(&[50], LONG)).await;
+    let mailer = Mailer::begun(on, "send:other", canary(&[50], LONG)).await;
     mailer.deliver(0, MESSAGES).await;
     assert_eq!(mailer.double.requests().len(), MESSAGES, "each once");
     let by_candidate = others(&mailer);
@@ -64,9 +62,7 @@ async fn in_a_canary_the_request_of_the_candidate_is_sent_to_its_share_of_the_co
     // All of them are compared, and another request is no harm.
     let all = |shown: &Value| compared(shown) == MESSAGES as u64;
     let shown = mailer.until("all are compared", all).await;
-    assert_eq!(shown["sends"]["changed"], MESSAGES, "{shown:#}");
-    assert_eq!(shown["served"], by_candidate, "{shown:#}");
-    assert_eq!(shown["stage"], "canary", "{shown:#}");
+    fields!(shown, {"sends.changed": MESSAGES, "served": by_candidate, "stage": "canary"});
     // A contact keeps its version.
     mailer.deliver(0, MESSAGES).await;
     assert_eq!(others(&mailer), 2 * by_candidate);
@@ -78,10 +74,10 @@ async fn is_rolled_back(mailer: &Mailer, word: &str) -> Value {
     let candidate = mailer.keep("1.1.0", word).await;
     mailer.begin(&candidate, canary(&[100], LONG)).await;
     let mut sent = 0;
-    until("it is rolled back", async || {
+    eventually("it is rolled back", async || {
         mailer.deliver(sent, 1).await;
         sent += 1;
-        (mailer.shown().await["stage"] == "rolled-back").then_some(())
+        mailer.shown().await["stage"] == "rolled-back"
     })
     .await;
     assert_eq!(mailer.double.requests().len(), sent);
@@ -92,29 +88,23 @@ async fn is_rolled_back(mailer: &Mailer, word: &str) -> Value {
 async fn a_candidate_that_makes_no_request_costs_no_message_and_is_rolled_back(on: On) {
     let mailer = Mailer::new(on).await;
     let ended = is_rolled_back(&mailer, "send:trap").await;
-    assert!(why(&ended).contains("sends fail only with it"), "{ended:#}");
+    has!(why(&ended), "sends fail only with it");
     assert_eq!(ended["served"], 0, "{ended:#}");
 }
 
 async fn a_candidate_that_reads_answers_otherwise_costs_no_message_and_is_rolled_back(on: On) {
     let mailer = Mailer::new(on).await;
     let ended = is_rolled_back(&mailer, "read-answer:unknown").await;
-    assert!(why(&ended).contains("read differently"), "{ended:#}");
+    has!(why(&ended), "read differently");
     let read = &field(&ended["sends"], "answer.result")["examples"][0];
     assert_eq!(read["after"], "unknown", "{ended:#}");
 }
 
 async fn a_candidate_whose_request_may_not_be_sent_costs_no_message(on: On) {
     let mailer = Mailer::new(on).await;
-    let elsewhere = AdapterVariant {
-        version: "1.1.0",
-        check: "",
-        ..AdapterVariant::default()
-    };
+    let elsewhere = AdapterVariant::version("1.1.0").check("");
     let candidate = mailer.host.keep_version(elsewhere.component()).await;
-    let mut order = canary(&[100], LONG);
-    order["guards"] = json!(false);
-    mailer.begin(&candidate, order).await;
+    mailer.begin(&candidate, unguarded(&[100])).await;
     // Its host is not on the allow-list, which would pause the instance.
     mailer.deliver(0, 3).await;
     assert_eq!(mailer.double.requests().len(), 3);
@@ -157,9 +147,7 @@ async fn refused_canary(on: On, strict: &DoubleServer<Strict>) -> Mailer {
     let options = Options::patient(on);
     let mailer = Mailer::sending_to(options, double, strict.address()).await;
     let candidate = mailer.keep("1.1.0", "send:other").await;
-    let mut order = canary(&[100], LONG);
-    order["guards"] = json!(false);
-    mailer.begin(&candidate, order).await;
+    mailer.begin(&candidate, unguarded(&[100])).await;
     mailer
 }
 
@@ -199,12 +187,8 @@ async fn a_request_that_the_provider_refuses_to_both_versions_is_no_failure_of_t
 }
 
 async fn in_a_probation_the_previous_version_sends_what_the_candidate_cannot(on: On) {
-    let mailer = Mailer::new(on).await;
-    let candidate = mailer.keep("1.1.0", "send:trap").await;
-    let mut order = canary(&[1], LONG);
     // Otherwise it would be rolled back, and the previous version would be active.
-    order["guards"] = json!(false);
-    mailer.begin(&candidate, order).await;
+    let mailer = Mailer::begun(on, "send:trap", unguarded(&[1])).await;
     let promoted = mailer.change("promote").await;
     assert_eq!(promoted["stage"], "probation", "{promoted:#}");
     mailer.deliver(0, 4).await;
@@ -218,9 +202,7 @@ async fn in_a_probation_the_previous_version_sends_what_the_candidate_cannot(on:
 async fn harmful_canary(options: Options, word: &str) -> Mailer {
     let mailer = Mailer::start(options).await;
     let candidate = mailer.keep("1.1.0", word).await;
-    let mut order = canary(&[100], LONG);
-    order["guards"] = json!(false);
-    mailer.begin(&candidate, order).await;
+    mailer.begin(&candidate, unguarded(&[100])).await;
     mailer
 }
 

@@ -4,12 +4,12 @@
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::HostId;
 use leadhost_domain::rollout::RolloutReport;
-use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, On, Options, until};
+use leadhost_tests::{Host, Json, On, Options, eventually, fields, has};
 use serde_json::{Value, json};
 
 use super::rollout::{
-    LONG, Rolling, canary, connection, count, follow_all, lost, phones, version, why,
+    LONG, Rolling, canary, connection, count, follow_all, lost, phones, shadow, unguarded, version,
+    why,
 };
 
 leadhost_tests::on_every_store! {
@@ -41,8 +41,7 @@ async fn a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_
     let rolling = Rolling::new(on).await;
     let candidate = rolling.keep(version("1.1.0")).await;
     // It needs no consent to the differences: it has no effect.
-    let order = json!({ "mode": "shadow", "everySeconds": LONG });
-    let begun = rolling.begin(&candidate, order).await;
+    let begun = rolling.begin(&candidate, shadow()).await;
     assert_eq!(begun["stage"], "shadow", "{begun:#}");
     let versions = rolling.send("odd", 10).await;
     assert_eq!(count(&versions, &rolling.stable), 10);
@@ -52,15 +51,10 @@ async fn a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_
     // `leadhost status` and the console's first page name this.
     let list = rolling.ask("GET", "/rollouts").send().await;
     let list = list.expect(200).json();
-    let drift = list["rollouts"][0]["drift"][0].as_str();
-    let drift = drift.expect("a difference");
+    let drift = list["rollouts"][0]["drift"][0].text();
     assert!(drift.starts_with("10 of 10 leads lose a phone"), "{list:#}");
-    assert_eq!(
-        (&compared["served"], &compared["saved"]),
-        (&json!(0), &json!(0))
-    );
-    let aborted = rolling.change("abort").await.expect(200).json();
-    assert_eq!(aborted["stage"], "aborted", "{aborted:#}");
+    fields!(compared, {"served": 0, "saved": 0});
+    rolling.abort().await;
     assert_eq!(rolling.leads().await, (10, 0));
 }
 
@@ -83,43 +77,33 @@ fn accounted(shown: &Value) -> u64 {
 
 async fn a_shadow_that_ends_among_its_comparisons_counts_every_delivery(on: On) {
     const SENT: usize = 30;
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    let order = json!({ "mode": "shadow", "everySeconds": LONG });
-    rolling.begin(&candidate, order).await;
+    let (rolling, _) = Rolling::begun(on, phones("1.1.0"), shadow()).await;
     rolling.send("odd", SENT).await;
     // One of them may be in the middle of its comparison.
-    rolling.change("abort").await.expect(200);
+    rolling.abort().await;
     let ended = rolling.ended().await;
     assert_eq!(accounted(&ended), SENT as u64, "{ended:#}");
-    assert_eq!(ended["waiting"], 0, "{ended:#}");
-    assert_eq!(ended["same"], ended["compared"], "{ended:#}");
+    fields!(ended, {"waiting": 0, "same": ended["compared"]});
 }
 
 async fn a_canary_ends_an_open_shadow_and_the_audit_has_it(on: On) {
     let rolling = Rolling::new(on).await;
     let candidate = rolling.keep(phones("1.1.0")).await;
-    let shadow = json!({ "mode": "shadow", "everySeconds": LONG });
-    rolling.begin(&candidate, shadow.clone()).await;
+    rolling.begin(&candidate, shadow()).await;
     let first = number(&rolling).await;
     // Another shadow does not end it.
-    let refused = rolling.order(&candidate, shadow).await.expect(409).json();
-    let error = refused["error"].as_str().expect("a text");
-    assert!(error.contains("which `test` started at "), "{error}");
+    let refused = rolling.order(&candidate, shadow()).await.expect(409).json();
+    has!(refused["error"], "which `test` started at ");
     let begun = rolling.begin(&candidate, canary(&[1], LONG)).await;
     assert_eq!(begun["stage"], "canary", "{begun:#}");
     assert!(number(&rolling).await > first);
     let (ended, detail) = row(&rolling, "end-rollout").await;
     assert_eq!(ended["label"], "test", "{ended:#}");
-    assert_eq!(detail["stage"], "aborted", "{detail:#}");
-    assert_eq!(detail["why"], "`test` started a canary", "{detail:#}");
+    fields!(detail, {"stage": "aborted", "why": "`test` started a canary"});
 }
 
 async fn comparisons_that_waited_on_a_dead_host_count_as_dropped(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    let order = json!({ "mode": "shadow", "everySeconds": LONG });
-    rolling.begin(&candidate, order).await;
+    let (rolling, _) = Rolling::begun(on, phones("1.1.0"), shadow()).await;
     let store = rolling.host.store();
     let rollout = store.rollouts().await.expect("a store").remove(0);
     // Its process was killed: it reports no more.
@@ -134,62 +118,41 @@ async fn comparisons_that_waited_on_a_dead_host_count_as_dropped(on: On) {
         seen: json!({ "waiting": 573, "dropped": 2 }),
     };
     store.report_rollout(&report).await.expect("a store");
-    let check = |shown: &Value| {
-        let counts = (&shown["waiting"], &shown["dropped"]);
-        assert_eq!(counts, (&json!(0), &json!(575)), "{shown:#}");
-    };
-    check(&rolling.shown().await);
-    rolling.change("abort").await.expect(200);
-    check(&rolling.ended().await);
+    fields!(rolling.shown().await, {"waiting": 0, "dropped": 575});
+    rolling.abort().await;
+    fields!(rolling.ended().await, {"waiting": 0, "dropped": 575});
 }
 
 async fn an_activation_is_not_refused_beside_a_shadow_and_ends_it(on: On) {
     let rolling = Rolling::new(on).await;
     let candidate = rolling.keep(phones("1.1.0")).await;
     let other = rolling.keep(phones("1.2.0")).await;
-    let order = json!({ "mode": "shadow", "everySeconds": LONG });
-    rolling.begin(&candidate, order).await;
-    let ask = rolling.ask("POST", "/plugins/misbehave/activate");
-    let body = json!({ "digest": other.0 });
-    ask.json(&body).send().await.expect(200);
+    rolling.begin(&candidate, shadow()).await;
+    rolling.activate(&other).await;
     assert_eq!(rolling.serves(), other);
     let ended = rolling.ended().await;
     assert_eq!(ended["stage"], "aborted", "{ended:#}");
 }
 
 async fn a_version_in_probation_that_drops_phones_is_rolled_back_after_its_answers(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(version("1.1.0")).await;
-    rolling.begin(&candidate, canary(&[1], LONG)).await;
-    let promoted = rolling.change("promote").await.expect(200).json();
-    assert_eq!(promoted["stage"], "probation", "{promoted:#}");
+    let (rolling, candidate) = Rolling::in_probation(on, version("1.1.0")).await;
     // Its own result is stored: the comparison comes after the answer.
     let versions = rolling.send("odd", 1).await;
     assert_eq!(versions, std::slice::from_ref(&candidate));
-    until("it is rolled back", async || {
-        rolling.send("odd", 1).await;
-        (rolling.shown().await["stage"] == "rolled-back").then_some(())
-    })
-    .await;
+    rolling.send_until_rolled_back().await;
     assert_eq!(rolling.serves(), rolling.stable);
     let versions = rolling.send("odd", 1).await;
     assert_eq!(versions, std::slice::from_ref(&rolling.stable));
     let ended = rolling.ended().await;
-    assert!(why(&ended).contains("lose a phone"), "{ended:#}");
+    has!(why(&ended), "lose a phone");
 }
 
 async fn a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one(on: On) {
     let rolling = Rolling::new(on).await;
-    let traps = Variant {
-        always: "trap",
-        ..version("2.0.0")
-    };
-    let candidate = rolling.keep(traps).await;
-    let mut order = canary(&[1], LONG);
+    let candidate = rolling.keep(version("2.0.0").always("trap")).await;
     // Otherwise it would be rolled back, and the previous version would be active.
-    order["guards"] = json!(false);
-    rolling.begin(&candidate, order).await;
-    rolling.change("promote").await.expect(200);
+    rolling.begin(&candidate, unguarded(&[1])).await;
+    rolling.promote().await;
     let versions = rolling.send("odd", 5).await;
     assert_eq!(count(&versions, &rolling.stable), 5);
     assert_eq!(rolling.leads().await, (5, 0));
@@ -202,29 +165,23 @@ async fn a_version_in_probation_is_compared_on_the_deliveries_that_the_stable_on
     on: On,
 ) {
     const FAILED: usize = 12;
-    let host = Host::working_with(Options::patient(on)).await;
     let connections = connection("odd", "{ do = \"trap\", size = 0 }");
-    let rolling = Rolling::on_host(host, &connections).await;
+    let rolling = Rolling::on_host(Host::working(on).await, &connections).await;
     for _ in 0..FAILED {
         let ask = rolling.host.post(&rolling.declared.address("odd"));
         ask.body("{}").send().await.expect(200);
     }
     let failed = rolling.host.with_status(DeliveryStatus::Failed).await;
     assert_eq!(failed.len(), FAILED);
-    let mended = Variant {
-        mended: "trap",
-        ..version("1.0.1")
-    };
-    let candidate = rolling.keep(mended).await;
+    let candidate = rolling.keep(version("1.0.1").mended("trap")).await;
     let mut order = canary(&[1], LONG);
     order["accept"] = json!(["all"]);
     rolling.begin(&candidate, order).await;
     // They are retried at once, some of them before the host knows of the probation.
-    rolling.change("promote").await.expect(200);
+    rolling.promote().await;
     let all = |shown: &Value| shown["served"] == FAILED && shown["compared"] == FAILED;
     let shown = rolling.until("all are compared", all).await;
-    assert_eq!(shown["stage"], "probation", "{shown:#}");
-    assert_eq!(shown["noLongerFailing"]["count"], FAILED, "{shown:#}");
+    fields!(shown, {"stage": "probation", "noLongerFailing.count": FAILED});
     assert_eq!(accounted(&shown), FAILED as u64, "{shown:#}");
 }
 
@@ -234,17 +191,13 @@ async fn a_source_that_changes_during_a_probation_rolls_nothing_back(on: On) {
     let candidate = rolling.keep(phones("1.1.0")).await;
     rolling.send("odd", SENT).await;
     rolling.begin(&candidate, canary(&[1], LONG)).await;
-    rolling.change("promote").await.expect(200);
+    rolling.promote().await;
     // From now on its leads have no phone, whichever version reads them.
-    rolling.declared = rolling
-        .host
-        .declare(&connection("odd", "{ size = 0 }"))
-        .await;
+    let without = connection("odd", "{ size = 0 }");
+    rolling.declared = rolling.host.declare(&without).await;
     rolling.send("odd", SENT).await;
     let all = |shown: &Value| shown["compared"] == SENT;
-    let shown = rolling.until("all are compared", all).await;
-    assert_eq!(shown["stage"], "probation", "{shown:#}");
-    assert_eq!(shown["same"], SENT, "{shown:#}");
+    fields!(rolling.until("all are compared", all).await, {"stage": "probation", "same": SENT});
 }
 
 async fn a_canary_goes_on_after_a_restart_of_its_host(on: On) {
@@ -256,8 +209,7 @@ async fn a_canary_goes_on_after_a_restart_of_its_host(on: On) {
     let number = number(&rolling).await;
     let rolling = rolling.restart().await;
     let again = rolling.until("the new host follows", follow_all).await;
-    assert_eq!(again["percent"], paused["percent"], "{again:#}");
-    assert_eq!(again["paused"], true, "{again:#}");
+    fields!(again, {"percent": paused["percent"], "paused": true});
     rolling.change("resume").await.expect(200);
     let before = paused["percent"].as_u64();
     let later = |shown: &Value| shown["percent"].as_u64() > before;
@@ -279,18 +231,16 @@ async fn a_step_without_comparisons_waits_says_so_and_goes_on_when_they_are_made
     assert_eq!(begun["plan"]["stepComparisons"], 3, "{begun:#}");
     let waits = |shown: &Value| !shown["waitsFor"].is_null();
     let shown = rolling.until("it waits after its time", waits).await;
-    assert_eq!(shown["percent"], 50, "{shown:#}");
-    assert_eq!(shown["stepCompared"], 0, "{shown:#}");
+    fields!(shown, {"percent": 50, "stepCompared": 0});
     let words = "3 more comparisons: 0 of 3 in this step";
-    assert_eq!(shown["waitsFor"], words, "{shown:#}");
+    fields!(shown, {"waitsFor": words});
     let status = rolling.ask("GET", "/status").send().await.expect(200);
-    let open = status.json()["plugins"][0]["rollout"].clone();
-    assert_eq!(open["waitsFor"], words, "{open:#}");
+    fields!(status.json(), {"plugins.0.rollout.waitsFor": words});
 
     // About every second one is compared. The last step begins with no comparisons of its own.
-    until("the next step", async || {
+    eventually("the next step", async || {
         rolling.send("odd", 1).await;
-        (rolling.shown().await["percent"] == 100).then_some(())
+        rolling.shown().await["percent"] == 100
     })
     .await;
     let waits = |shown: &Value| !shown["waitsFor"].is_null() && follow_all(shown);
@@ -312,9 +262,7 @@ async fn a_step_that_waits_for_comparisons_is_promoted_by_an_operator(on: On) {
     assert_eq!(begun["plan"]["stepComparisons"], 10, "{begun:#}");
     let waits = |shown: &Value| !shown["waitsFor"].is_null();
     rolling.until("it waits after its time", waits).await;
-    let promoted = rolling.change("promote").await.expect(200).json();
-    assert_eq!(promoted["stage"], "probation", "{promoted:#}");
-    assert_eq!(promoted["waitsFor"], Value::Null, "{promoted:#}");
+    assert_eq!(rolling.promote().await["waitsFor"], Value::Null);
 }
 
 /// Returns the number of the last rollout, which no other rollout of the plugin has.
@@ -339,19 +287,15 @@ async fn an_open_rollout_is_in_the_list_of_plugins_and_in_the_status(on: On) {
     rolling.change("pause").await.expect(200);
     for open in shown().await {
         let version = json!({"version": "1.1.0", "digest": candidate.0});
-        assert_eq!(open["candidate"], version, "{open:#}");
-        assert_eq!(open["stage"], "canary", "{open:#}");
-        assert_eq!(open["percent"], 10, "{open:#}");
-        assert_eq!(open["paused"], true, "{open:#}");
+        fields!(open, {"candidate": version, "stage": "canary", "percent": 10, "paused": true});
         let left = open["secondsLeft"].as_u64().expect("a number");
         assert!((1..=LONG).contains(&left), "{open:#}");
     }
-    rolling.change("promote").await.expect(200);
+    rolling.promote().await;
     for open in shown().await {
-        assert_eq!(open["stage"], "probation", "{open:#}");
-        assert_eq!(open["percent"], Value::Null, "{open:#}");
+        fields!(open, {"stage": "probation", "percent": null});
     }
-    rolling.change("abort").await.expect(200);
+    rolling.abort().await;
     assert_eq!(shown().await, [Value::Null, Value::Null]);
 }
 
@@ -360,82 +304,54 @@ async fn row(rolling: &Rolling, act: &str) -> (Value, Value) {
     let ask = rolling.ask("GET", &format!("/audit?act={act}&limit=1"));
     let audit = ask.send().await.expect(200).json();
     let row = audit["rows"][0].clone();
-    let detail = row["detail"].as_str().expect("a text");
+    let detail = row["detail"].text();
     let detail = serde_json::from_str(detail).expect("JSON");
     (row, detail)
 }
 
 async fn the_audit_names_the_operator_who_promotes_and_aborts(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    let (rolling, candidate) = Rolling::begun(on, phones("1.1.0"), canary(&[1], LONG)).await;
     rolling.pause().await;
     let (_, detail) = row(&rolling, "change-rollout").await;
     let paused = |paused: bool| json!({"stage": "canary", "percent": 1, "paused": paused});
-    let expect = json!({
-        "change": "pause",
-        "candidate": candidate.0,
-        "before": paused(false),
-        "after": paused(true),
-    });
+    let (before, after) = (paused(false), paused(true));
+    let expect =
+        json!({"change": "pause", "candidate": candidate, "before": before, "after": after});
     assert_eq!(detail, expect);
-    rolling.change("promote").await.expect(200);
+    rolling.promote().await;
     let (promoted, detail) = row(&rolling, "promote-rollout").await;
-    assert_eq!(promoted["label"], "test", "{promoted:#}");
-    assert_eq!(promoted["role"], "admin", "{promoted:#}");
-    assert_eq!(promoted["address"], "127.0.0.1", "{promoted:#}");
+    fields!(promoted, {"label": "test", "role": "admin", "address": "127.0.0.1"});
     assert!(promoted["keyId"].is_string(), "{promoted:#}");
-    assert_eq!(detail["stage"], "probation");
-    assert_eq!(detail["percent"], Value::Null);
-    rolling.change("abort").await.expect(200);
+    fields!(detail, {"stage": "probation", "percent": null});
+    rolling.abort().await;
     let (ended, detail) = row(&rolling, "end-rollout").await;
     assert_eq!(ended["label"], "test", "{ended:#}");
-    assert_eq!(detail["stage"], "aborted");
-    assert_eq!(detail["why"], "`test` ended it");
+    fields!(detail, {"stage": "aborted", "why": "`test` ended it"});
 }
 
 async fn the_audit_names_the_service_and_the_guard_that_rolls_back(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(version("1.1.0")).await;
-    rolling.begin(&candidate, canary(&[100], LONG)).await;
-    until("it is rolled back", async || {
-        rolling.send("odd", 1).await;
-        (rolling.shown().await["stage"] == "rolled-back").then_some(())
-    })
-    .await;
+    let (rolling, _) = Rolling::begun(on, version("1.1.0"), canary(&[100], LONG)).await;
+    rolling.send_until_rolled_back().await;
     rolling.audited("roll-back-rollout").await;
     let (row, detail) = row(&rolling, "roll-back-rollout").await;
-    assert_eq!(row["label"], "service", "{row:#}");
-    assert_eq!(
-        (&row["keyId"], &row["role"]),
-        (&Value::Null, &Value::Null),
-        "{row:#}"
-    );
+    fields!(row, {"label": "service", "keyId": null, "role": null});
     assert_eq!(detail["percent"], 100, "{detail:#}");
-    let guard = detail["guard"].as_str().expect("the guard");
-    assert!(guard.contains("lose a phone"), "{guard}");
+    has!(detail["guard"], "lose a phone");
 }
 
 async fn a_version_whose_probation_was_aborted_is_restored_only_if_that_is_accepted(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    rolling.begin(&candidate, canary(&[1], LONG)).await;
-    rolling.change("promote").await.expect(200);
-    rolling.change("abort").await.expect(200);
-    let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
-    let refused = ask.send().await.expect(409).json();
+    let (rolling, candidate) = Rolling::in_probation(on, phones("1.1.0")).await;
+    rolling.abort().await;
+    let refused = rolling.roll_back(409).await;
     assert_eq!(refused["accept"], json!(["rolled-back"]), "{refused:#}");
     assert_eq!(rolling.serves(), rolling.stable);
 
     // It is right after all. A later promotion replaces it, and not because it was wrong.
-    let ask = rolling.ask("POST", "/plugins/misbehave/activate");
-    let body = json!({ "digest": candidate.0 });
-    ask.json(&body).send().await.expect(200);
+    rolling.activate(&candidate).await;
     let other = rolling.keep(phones("1.2.0")).await;
     rolling.begin(&other, canary(&[1], LONG)).await;
-    rolling.change("promote").await.expect(200);
-    let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
-    ask.send().await.expect(200);
+    rolling.promote().await;
+    rolling.roll_back(200).await;
     assert_eq!(rolling.serves(), candidate);
 }
 
@@ -444,60 +360,45 @@ async fn a_version_that_gave_way_to_another_in_its_probation_is_restored_without
     let candidate = rolling.keep(phones("1.1.0")).await;
     let other = rolling.keep(phones("1.2.0")).await;
     rolling.begin(&candidate, canary(&[1], LONG)).await;
-    rolling.change("promote").await.expect(200);
-    let ask = rolling.ask("POST", "/plugins/misbehave/activate");
-    let body = json!({ "digest": other.0 });
-    ask.json(&body).send().await.expect(200);
+    rolling.promote().await;
+    rolling.activate(&other).await;
     let ended = rolling.ended().await;
     assert_eq!(ended["stage"], "aborted", "{ended:#}");
-    let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
-    ask.send().await.expect(200);
+    rolling.roll_back(200).await;
     assert_eq!(rolling.serves(), candidate);
 }
 
 async fn a_probation_ends_at_once_when_another_version_is_activated_or_rolled_back_to(on: On) {
     let rolling = Rolling::new(on).await;
     let other = rolling.keep(phones("1.2.0")).await;
-    for (candidate, path, body, why) in [
+    for (number, path, why) in [
+        ("1.1.0", "activate", "another version was activated"),
         (
-            phones("1.1.0"),
-            "activate",
-            json!({ "digest": other.0 }),
-            "another version was activated",
-        ),
-        (
-            phones("1.3.0"),
+            "1.3.0",
             "rollback",
-            json!({}),
             "an operator rolled the active version back",
         ),
     ] {
-        let candidate = rolling.keep(candidate).await;
+        let candidate = rolling.keep(phones(number)).await;
         rolling.begin(&candidate, canary(&[1], LONG)).await;
-        let promoted = rolling.change("promote").await.expect(200).json();
-        assert_eq!(promoted["stage"], "probation", "{promoted:#}");
-        let ask = rolling.ask("POST", &format!("/plugins/misbehave/{path}"));
-        ask.json(&body).send().await.expect(200);
+        rolling.promote().await;
+        if path == "activate" {
+            rolling.activate(&other).await;
+        } else {
+            rolling.roll_back(200).await;
+        }
         assert_eq!(rolling.serves(), other);
-        let ended = rolling.shown().await;
-        assert_eq!(ended["stage"], "aborted", "after {path}: {ended:#}");
-        assert_eq!(ended["why"], why, "{ended:#}");
+        fields!(rolling.shown().await, {"stage": "aborted", "why": why}; "after {path}");
     }
 }
 
 async fn an_aborted_shadow_does_not_count_as_a_rollback_of_its_candidate(on: On) {
     let rolling = Rolling::new(on).await;
     let next = rolling.keep(phones("1.1.0")).await;
-    let ask = rolling.ask("POST", "/plugins/misbehave/activate");
-    ask.json(&json!({ "digest": next.0 }))
-        .send()
-        .await
-        .expect(200);
-    let shadow = json!({ "mode": "shadow", "everySeconds": LONG });
-    rolling.begin(&rolling.stable, shadow).await;
-    rolling.change("abort").await.expect(200);
-    let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
-    ask.send().await.expect(200);
+    rolling.activate(&next).await;
+    rolling.begin(&rolling.stable, shadow()).await;
+    rolling.abort().await;
+    rolling.roll_back(200).await;
     assert_eq!(rolling.serves(), rolling.stable);
 }
 
@@ -507,7 +408,7 @@ async fn a_rollback_beside_an_abort_of_the_probation_leaves_the_stable_version_a
     for (turn, number) in numbers.into_iter().enumerate() {
         let candidate = rolling.keep(phones(number)).await;
         rolling.begin(&candidate, canary(&[1], LONG)).await;
-        rolling.change("promote").await.expect(200);
+        rolling.promote().await;
         // They meet at another moment in each turn.
         let rollback = async {
             for _ in 0..turn * 40 {
@@ -526,21 +427,13 @@ async fn a_rollback_beside_an_abort_of_the_probation_leaves_the_stable_version_a
 async fn a_version_in_probation_that_loops_costs_no_sender_its_answer_and_is_rolled_back(on: On) {
     let options = Options::patient(on).with("plugins.inline_ms", 1_000);
     let rolling = Rolling::start(options).await;
-    let loops = Variant {
-        always: "loop",
-        ..version("2.0.0")
-    };
-    let candidate = rolling.keep(loops).await;
+    let candidate = rolling.keep(version("2.0.0").always("loop")).await;
     rolling.begin(&candidate, canary(&[1], LONG)).await;
-    rolling.change("promote").await.expect(200);
-    until("it is rolled back", async || {
-        // Each one is answered within its request.
-        let versions = rolling.send("odd", 1).await;
-        assert_eq!(versions, std::slice::from_ref(&rolling.stable));
-        (rolling.shown().await["stage"] == "rolled-back").then_some(())
-    })
-    .await;
+    rolling.promote().await;
+    // Each one is answered within its request.
+    let versions = rolling.send_until_rolled_back().await;
+    assert_eq!(count(&versions, &rolling.stable), versions.len());
     let ended = rolling.ended().await;
-    assert!(why(&ended).contains("fail"), "{ended:#}");
+    has!(why(&ended), "fail");
     assert_eq!(rolling.serves(), rolling.stable);
 }

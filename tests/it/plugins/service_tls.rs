@@ -1,6 +1,7 @@
 //! The commands that call a service behind HTTPS: a fault of TLS is named, and a certificate that is
 //! trusted is taken by every command.
 
+use leadhost_tests::has;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ async fn a_fault_of_tls_is_named_and_every_command_takes_a_certificate_to_trust(
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{said}");
         for part in parts {
-            assert!(said.contains(part), "{part}: {said}");
+            has!(said, part);
         }
     };
     let at = |words: &str, address: SocketAddr, ca: Option<&str>| {
@@ -103,11 +104,8 @@ async fn a_fault_of_tls_is_named_and_every_command_takes_a_certificate_to_trust(
         all
     };
     says(at("status", own, None), &["not trusted", "--ca FILE"]).await;
-    says(
-        at("status", plain, None),
-        &["does not speak TLS", "http://localhost"],
-    )
-    .await;
+    let given = ["does not speak TLS", "http://localhost"];
+    says(at("status", plain, None), &given).await;
     let named = ["not valid for this address", "leads.example"];
     says(at("status", other, Some(&ca)), &named).await;
     // The answer of the server arrives.

@@ -9,16 +9,14 @@ use leadhost_tests::guests;
 
 use super::{Bench, delivery};
 
-/// The same converter in another file.
 async fn another(bench: &Bench) -> Arc<Loaded> {
     let bytes = append_section(&guests::misbehave(), &pack(&[]).unwrap()).unwrap();
-    bench.plugins.prepare(bytes).await.unwrap().loaded
+    bench.prepared(bytes).await
 }
 
 #[tokio::test]
 async fn a_prepared_version_is_nowhere_until_it_is_installed_and_serves_when_activated() {
-    let bench = Bench::new(&[]);
-    let loaded = bench.misbehave().await;
+    let (bench, loaded) = Bench::misbehaving(&[]).await;
     let plugins = &bench.plugins;
     assert!(plugins.by_digest(&loaded.digest).is_none());
     assert!(plugins.active("misbehave").is_none());
@@ -30,10 +28,8 @@ async fn a_prepared_version_is_nowhere_until_it_is_installed_and_serves_when_act
     assert!(plugins.active("misbehave").is_none());
     let before = plugins.activate("misbehave", &loaded.digest).unwrap();
     assert!(before.is_none());
-    assert_eq!(
-        plugins.active("misbehave").unwrap().digest,
-        Digest::compute(&guests::misbehave())
-    );
+    let expect = Digest::compute(&guests::misbehave());
+    assert_eq!(plugins.active("misbehave").unwrap().digest, expect);
     let ran = loaded.ran_with(7);
     assert_eq!((&*ran.version, ran.config_version), ("1.0.0", 7));
 }
@@ -78,8 +74,7 @@ async fn a_call_in_flight_finishes_on_the_version_that_it_began_with() {
 
 #[tokio::test]
 async fn a_retired_version_is_removed_even_if_it_was_active() {
-    let bench = Bench::new(&[]);
-    let loaded = bench.misbehave().await;
+    let (bench, loaded) = Bench::misbehaving(&[]).await;
     let plugins = &bench.plugins;
     plugins.install(&loaded);
     plugins.activate("misbehave", &loaded.digest).unwrap();

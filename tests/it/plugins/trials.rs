@@ -6,7 +6,7 @@ use std::time::Duration;
 use leadhost_golden::{Call, Case, MAX_CASES, append_section, pack};
 use leadhost_plugin::{LoadError, Plugins};
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, On, Options, until};
+use leadhost_tests::{Host, On, Options, eventually, has};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
@@ -15,10 +15,7 @@ use super::Bench;
 /// The misbehaving converter whose default word is `always`, with this many
 /// golden cases.
 fn with_cases(always: &str, count: usize) -> Vec<u8> {
-    let variant = Variant {
-        always,
-        ..Variant::default()
-    };
+    let variant = Variant::default().always(always);
     let cases: Vec<Case> = (0..count)
         .map(|number| Case::new(format!("case-{number}"), Call::Convert))
         .collect();
@@ -26,53 +23,38 @@ fn with_cases(always: &str, count: usize) -> Vec<u8> {
 }
 
 async fn nothing_runs(plugins: &Plugins) {
-    until("no call runs or waits", async || {
-        (plugins.load() == (0, 0)).then_some(())
-    })
-    .await;
+    eventually("no call runs or waits", async || plugins.load() == (0, 0)).await;
 }
 
 #[tokio::test]
 async fn as_many_golden_cases_as_fit_are_refused_by_their_number() {
     let bench = Bench::new(&[]);
-    let error = bench
-        .plugins
-        .prepare(guests::golden_bomb())
-        .await
-        .unwrap_err();
+    let error = bench.refused(guests::golden_bomb()).await;
     let LoadError::GoldenSection(why) = &error else {
         panic!("{error}");
     };
-    assert!(why.contains(&format!("at most {MAX_CASES}")), "{why}");
+    has!(why, &format!("at most {MAX_CASES}"));
 }
 
 #[tokio::test]
 async fn golden_cases_that_do_not_answer_end_the_trial_after_a_few() {
     let bench = Bench::new(&[("deadline_ms", "200")]);
-    let error = bench
-        .plugins
-        .prepare(with_cases("loop", 500))
-        .await
-        .unwrap_err();
+    let error = bench.refused(with_cases("loop", 500)).await;
     let LoadError::Golden { report, .. } = &error else {
         panic!("{error}");
     };
-    assert!(report.contains("not run: 497"), "{report}");
+    has!(report, "not run: 497");
 }
 
 #[tokio::test]
 async fn a_trial_ends_when_its_time_is_up_and_so_does_the_call_that_it_is_at() {
     let bench = Bench::new(&[("deadline_ms", "3600000"), ("trial_seconds", "1")]);
-    let error = bench
-        .plugins
-        .prepare(with_cases("loop", 2))
-        .await
-        .unwrap_err();
+    let error = bench.refused(with_cases("loop", 2)).await;
     assert!(
         matches!(error, LoadError::TrialTimeout { budget } if budget == Duration::from_secs(1)),
         "{error}"
     );
-    assert!(error.to_string().contains("plugins.trial_seconds"));
+    has!(error.to_string(), "plugins.trial_seconds");
     nothing_runs(&bench.plugins).await;
     bench.misbehave().await;
 }
@@ -88,10 +70,10 @@ async fn trials_beyond_those_that_may_wait_are_asked_to_retry() {
         })
         .collect();
     // Every trial has its place: two run, six wait.
-    until("a ninth is refused", async || {
+    eventually("a ninth is refused", async || {
         let asked = bench.plugins.trial();
         let answer = tokio::time::timeout(std::time::Duration::from_millis(50), asked);
-        matches!(answer.await, Ok(Err(LoadError::Busy { .. }))).then_some(())
+        matches!(answer.await, Ok(Err(LoadError::Busy { .. })))
     })
     .await;
     for trial in &trials {
@@ -122,8 +104,8 @@ async fn a_trial_whose_client_has_left_ends() {
         );
         client.write_all(head.as_bytes()).await.unwrap();
         client.write_all(&component).await.unwrap();
-        until("its first case runs", async || {
-            (host.app.core.plugins.load().1 > 0).then_some(())
+        eventually("its first case runs", async || {
+            host.app.core.plugins.load().1 > 0
         })
         .await;
         drop(client);

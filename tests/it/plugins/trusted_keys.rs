@@ -5,9 +5,9 @@ use leadhost_domain::key::PlainKey;
 use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_plugin::signature;
-use leadhost_tests::guests::Variant;
-use leadhost_tests::{Ask, Host, On, Options, Service};
-use serde_json::{Value, json};
+use leadhost_tests::guests::version;
+use leadhost_tests::{Ask, Host, Json, On, Options, Service, fields, has, lacks};
+use serde_json::json;
 
 leadhost_tests::on_every_store! {
     a_component_of_a_trusted_key_serves_and_no_other_one_does,
@@ -17,7 +17,6 @@ leadhost_tests::on_every_store! {
     a_version_that_served_before_goes_on_serving_with_a_warning,
 }
 
-/// A key, and how the configuration names it.
 struct SigningKey {
     secret: Vec<u8>,
     public: String,
@@ -35,15 +34,6 @@ impl SigningKey {
     }
 }
 
-fn version(version: &str) -> Vec<u8> {
-    let variant = Variant {
-        version,
-        ..Variant::default()
-    };
-    variant.component()
-}
-
-/// A host that trusts one key, and an operator's key.
 struct TrustingHost {
     host: Host,
     operator: PlainKey,
@@ -74,7 +64,7 @@ impl TrustingHost {
     async fn refused(&self, path: &str, wasm: &[u8]) -> (String, String) {
         let answer = self.ask("POST", path).body(wasm.to_vec()).send().await;
         let refused = answer.expect(422).json();
-        let text = |field: &str| refused[field].as_str().unwrap().to_owned();
+        let text = |field: &str| refused[field].text().to_owned();
         (text("kind"), text("error"))
     }
 
@@ -112,11 +102,11 @@ async fn a_component_of_a_trusted_key_serves_and_no_other_one_does(on: On) {
     for path in ["", "?activate=true", "/check"] {
         let (kind, error) = trusting.refused(path, &plain).await;
         assert_eq!(kind, "unsigned");
-        assert!(error.contains("leadhost plugin sign"), "{error}");
+        has!(error, "leadhost plugin sign");
         let (kind, error) = trusting.refused(path, &foreign).await;
         assert_eq!(kind, "unknown_signer");
         assert!(error.contains(&theirs.public), "{error}");
-        assert!(error.contains("plugins.trusted_keys"), "{error}");
+        has!(error, "plugins.trusted_keys");
     }
     assert_eq!(trusting.stored().await, 0);
 
@@ -144,11 +134,8 @@ async fn a_file_of_the_inbox_that_no_trusted_key_has_signed_is_refused_with_what
             .iter()
             .find(|one| one.digest.as_ref() == Some(&digest));
         let reason = &found.expect("it is refused for good").reason;
-        assert!(reason.contains("plugins.trusted_keys"), "{reason}");
-        assert!(
-            reason.contains("After that: `leadhost plugin activate"),
-            "{reason}"
-        );
+        has!(reason, "plugins.trusted_keys");
+        has!(reason, "After that: `leadhost plugin activate");
     }
     assert_eq!(trusting.stored().await, 0);
     let ours = trusting.ours.sign(&version("1.0.0"));
@@ -186,9 +173,8 @@ async fn a_stored_version_that_no_trusted_key_has_signed_is_neither_activated_no
     }
     assert!(trusting.host.store().rollouts().await.unwrap().is_empty());
     // A comparison has no effect, so it needs no signature.
-    let verify = trusting
-        .ask("POST", "/misbehave/verify")
-        .json(&json!({"digest": digest}));
+    let verify = trusting.ask("POST", "/misbehave/verify");
+    let verify = verify.json(&json!({"digest": digest}));
     verify.send().await.expect(200);
 
     // The store makes it active, as if that had happened before the keys were configured; then
@@ -199,10 +185,8 @@ async fn a_stored_version_that_no_trusted_key_has_signed_is_neither_activated_no
     store.activate("misbehave", &trusted, now).await.unwrap();
     let back = trusting.host.roll_back("misbehave").await;
     let error = back.map(drop).expect_err("it is not signed");
-    assert!(
-        matches!(error, DeployError::Untrusted { signer: None, .. }),
-        "{error}"
-    );
+    let expected = matches!(error, DeployError::Untrusted { signer: None, .. });
+    assert!(expected, "{error}");
 }
 
 async fn a_broken_signature_is_refused_as_broken(on: On) {
@@ -211,11 +195,11 @@ async fn a_broken_signature_is_refused_as_broken(on: On) {
     let cases = leadhost_golden::append_custom(&signed, "made-up", b"added later").unwrap();
     let (kind, error) = trusting.refused("?activate=true", &cases).await;
     assert_eq!(kind, "signature");
-    assert!(error.contains("sign the component again"), "{error}");
+    has!(error, "sign the component again");
     let (pipeline, accept) = (&trusting.host.app.pipeline, AcceptedWords::default());
     let uploaded = deploy::upload(pipeline, b"hello".to_vec(), "upload", true, &accept);
     let error = uploaded.await.map(drop).expect_err("it is no component");
-    assert!(error.to_string().contains("not WebAssembly"), "{error}");
+    has!(error.to_string(), "not WebAssembly");
 }
 
 async fn a_version_that_served_before_goes_on_serving_with_a_warning(on: On) {
@@ -228,35 +212,24 @@ async fn a_version_that_served_before_goes_on_serving_with_a_warning(on: On) {
     std::fs::write(file, &unsigned).unwrap();
 
     let service = Service::start_on(&on, &data, &[]);
-    service.run(&["plugin", "activate", file]);
-    assert!(!service.run(&["status"]).contains("trusted_keys"));
+    service.run(&format!("plugin activate {file}"));
+    lacks!(service.run("status"), "trusted_keys");
     assert!(service.stop());
 
     let trusted = format!("plugins.trusted_keys={}", ours.public);
     let service = Service::start_on(&on, &data, &["--set", &trusted]);
-    let status = |service: &Service| -> Value {
-        serde_json::from_str(&service.run(&["status", "--json"])).unwrap()
-    };
-    let found = status(&service);
-    let active = &found["plugins"][0];
-    assert_eq!(active["digest"], json!(Digest::compute(&unsigned)));
-    assert_eq!(active["version"], "1.0.0", "it serves");
-    assert_eq!(active["trusted"], false);
-    let said = service.run(&["status"]);
-    assert!(
-        said.contains("no key of plugins.trusted_keys has signed misbehave"),
-        "{said}"
-    );
+    let active = &service.json("status")["plugins"][0];
+    let digest = Digest::compute(&unsigned);
+    fields!(active, {"digest": digest, "version": "1.0.0", "trusted": false});
+    let said = service.run("status");
+    has!(said, "no key of plugins.trusted_keys has signed misbehave");
     let log = service.complaints();
-    assert!(
-        log.contains("not signed by a trusted key, still serving"),
-        "{log}"
-    );
+    has!(log, "not signed by a trusted key, still serving");
 
     let signed = ours.sign(&version("1.1.0"));
     std::fs::write(file, &signed).unwrap();
-    service.run(&["plugin", "activate", file, "--accept", "new-publisher"]);
-    assert_eq!(status(&service)["plugins"][0]["trusted"], true);
-    let refused = service.fail(&["plugin", "rollback", "misbehave"]);
-    assert!(refused.contains("is not signed"), "{refused}");
+    service.run(&format!("plugin activate {file} --accept new-publisher"));
+    fields!(service.json("status"), {"plugins.0.trusted": true});
+    let refused = service.fail("plugin rollback misbehave");
+    has!(refused, "is not signed");
 }

@@ -9,7 +9,7 @@ use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, ComponentOrigin, DeployError};
 use leadhost_pipeline::fleet::FleetError;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Ask, Host, On, Options, until};
+use leadhost_tests::{Ask, Host, Json, On, Options, fields, has, until};
 use serde_json::{Value, json};
 
 use super::rollout::{connection, phones, version};
@@ -43,7 +43,6 @@ leadhost_tests::on_every_store! {
     a_verification_is_shown_while_it_runs,
 }
 
-/// A host with an operator's key.
 struct Verifier {
     host: Host,
     key: leadhost_domain::key::PlainKey,
@@ -66,7 +65,6 @@ impl Verifier {
             .bearer(&self.key)
     }
 
-    /// Uploads a version that is to serve.
     async fn activate(&self, version: Variant<'_>, query: &str, status: u16) -> Value {
         let ask = self.ask(&format!("/plugins?activate=true{query}"));
         let answer = ask.body(version.component()).send().await;
@@ -84,7 +82,6 @@ impl Verifier {
         ask.json(&body).send().await.expect(status).json()
     }
 
-    /// Verifies a component that is not stored.
     async fn verify(&self, candidate: Variant<'_>, query: &str) -> Value {
         let ask = self.ask(&format!("/plugins/verify{query}"));
         let answer = ask.body(candidate.component()).send().await;
@@ -112,7 +109,7 @@ async fn send(host: &Host, address: &str, deliveries: usize) {
 }
 
 fn field<'a>(verified: &'a Value, name: &str, change: &str) -> &'a Value {
-    let fields = verified["fields"].as_array().expect("a list");
+    let fields = verified["fields"].list();
     let found = fields
         .iter()
         .find(|one| one["field"] == name && one["change"] == change);
@@ -122,8 +119,7 @@ fn field<'a>(verified: &'a Value, name: &str, change: &str) -> &'a Value {
 async fn equal_versions_differ_in_nothing(on: On) {
     let verifier = served(on, "{}", 3).await;
     let verified = verifier.verify(version("1.1.0"), "").await;
-    assert_eq!(verified["against"]["version"], "1.0.0");
-    assert_eq!(verified["version"], "1.1.0");
+    fields!(verified, {"against.version": "1.0.0", "version": "1.1.0"});
     for (name, count) in [
         ("chosen", 3),
         ("compared", 3),
@@ -141,10 +137,7 @@ async fn equal_versions_differ_in_nothing(on: On) {
 async fn a_changed_and_a_lost_field_are_counted_with_masked_examples(on: On) {
     // Version 1 reads a phone, and the candidate reads none.
     let verifier = Verifier::new(on).await;
-    let serving = Variant {
-        always: "phones",
-        ..version("1.0.0")
-    };
+    let serving = version("1.0.0").always("phones");
     verifier.host.converter(serving.component()).await;
     let declared = verifier
         .host
@@ -155,19 +148,14 @@ async fn a_changed_and_a_lost_field_are_counted_with_masked_examples(on: On) {
     assert_eq!(verified["same"], 0);
     let lost = field(&verified, "phone", "lost");
     assert_eq!(lost["count"], 4);
-    let examples = lost["examples"].as_array().expect("a list");
+    let examples = lost["examples"].list();
     assert_eq!(examples.len(), 3);
-    let before = examples[0]["before"].as_str().expect("a masked value");
-    assert!(
-        before.starts_with("+*") && !before.contains("119"),
-        "{before}"
-    );
+    let before = examples[0]["before"].text();
+    let is_so = before.starts_with("+*") && !before.contains("119");
+    assert!(is_so, "{before}");
     assert!(examples[0]["after"].is_null());
 
-    let prefixed = Variant {
-        prefix: "new ",
-        ..version("1.2.0")
-    };
+    let prefixed = version("1.2.0").prefix("new ");
     verifier.host.converter(version("1.1.0").component()).await;
     let verified = verifier.verify(prefixed, "").await;
     let changed = field(&verified, "message", "changed");
@@ -178,10 +166,7 @@ async fn a_changed_and_a_lost_field_are_counted_with_masked_examples(on: On) {
 async fn a_verification_detects_a_version_that_traps_refuses_or_needs_more_memory(on: On) {
     let verifier = served(on, "{}", 2).await;
     for word in ["trap", "refuse", "grow"] {
-        let candidate = Variant {
-            always: word,
-            ..version("2.0.0")
-        };
+        let candidate = version("2.0.0").always(word);
         let verified = verifier.verify(candidate, "").await;
         let failing = &verified["newlyFailing"];
         assert_eq!(failing["count"], 2, "{word}: {verified:#}");
@@ -196,10 +181,7 @@ async fn a_verification_detects_a_version_that_traps_refuses_or_needs_more_memor
 async fn a_verification_detects_a_version_that_loops(on: On) {
     let options = Options::on(on).with("plugins.deadline_ms", "1000");
     let verifier = served_with(options, "{}", 2).await;
-    let candidate = Variant {
-        always: "loop",
-        ..version("2.0.0")
-    };
+    let candidate = version("2.0.0").always("loop");
     let verified = verifier.verify(candidate, "").await;
     assert_eq!(verified["newlyFailing"]["count"], 2, "{verified:#}");
 }
@@ -211,21 +193,14 @@ async fn a_version_that_fixes_a_failure_is_shown_and_failures_take_half_of_the_p
     let declared = verifier.host.declare(&both).await;
     send(&verifier.host, &declared.address("good"), 5).await;
     send(&verifier.host, &declared.address("bad"), 2).await;
-    let mended = Variant {
-        mended: "trap",
-        ..version("1.1.0")
-    };
+    let mended = version("1.1.0").mended("trap");
     let verified = verifier.verify(mended, "?last=2").await;
     assert_eq!(verified["compared"], 2);
     let mends = &verified["noLongerFailing"];
     assert_eq!(mends["count"], 1, "{verified:#}");
     // A reason is for operators, and not masked.
-    let reason = mends["examples"][0]["before"].as_str().expect("a text");
-    assert!(reason.contains("the plugin"), "{reason}");
-    let mended = Variant {
-        mended: "trap",
-        ..version("1.1.0")
-    };
+    has!(mends["examples"][0]["before"], "the plugin");
+    let mended = version("1.1.0").mended("trap");
     let verified = verifier.verify(mended, "?failed=true").await;
     assert_eq!(verified["chosen"], 2);
 }
@@ -237,17 +212,11 @@ async fn a_rare_connection_is_covered_beside_a_busy_one(on: On) {
     let declared = verifier.host.declare(&both).await;
     send(&verifier.host, &declared.address("rare"), 1).await;
     send(&verifier.host, &declared.address("busy"), 9).await;
-    let candidate = Variant {
-        mended: "leads",
-        ..version("1.1.0")
-    };
+    let candidate = version("1.1.0").mended("leads");
     let verified = verifier.verify(candidate, "?last=4").await;
-    assert_eq!(verified["compared"], 4);
-    assert_eq!(verified["connections"], 2);
+    fields!(verified, {"compared": 4, "connections": 2});
     // The rare connection's two leads become one.
-    assert_eq!(verified["leads"], 5, "{verified:#}");
-    assert_eq!(verified["candidateLeads"], 4);
-    assert_eq!(verified["vanished"]["count"], 1);
+    fields!(verified, {"leads": 5, "candidateLeads": 4, "vanished.count": 1});
 }
 
 async fn a_rare_outcome_is_covered_beside_newer_deliveries_of_its_connection(on: On) {
@@ -267,13 +236,9 @@ async fn a_rare_outcome_is_covered_beside_newer_deliveries_of_its_connection(on:
     let address = host.declare(&connection("odd", "{}")).await.address("odd");
     send(host, &address, 6).await;
     // It changes each delivery, so that the examples name those that were chosen.
-    let candidate = || Variant {
-        prefix: "new ",
-        ..version("1.1.0")
-    };
+    let candidate = || version("1.1.0").prefix("new ");
     let verified = verifier.verify(candidate(), "?last=3").await;
-    assert_eq!(verified["compared"], 3, "{verified:#}");
-    assert_eq!(verified["total"], 8, "{verified:#}");
+    fields!(verified, {"compared": 3, "total": 8});
     let examples = &field(&verified, "message", "changed")["examples"];
     let examples = examples.as_array().expect("a list");
     let named = |id: &DeliveryId| examples.iter().any(|one| one["deliveryId"] == json!(id));
@@ -307,10 +272,7 @@ async fn a_verification_leaves_nothing_behind(on: On) {
         )
     };
     let before = state().await;
-    let candidate = Variant {
-        always: "trap",
-        ..version("2.0.0")
-    };
+    let candidate = version("2.0.0").always("trap");
     verifier.verify(candidate, "").await;
     assert_eq!(state().await, before);
     let serves = host
@@ -328,34 +290,21 @@ async fn a_verification_leaves_nothing_behind(on: On) {
 
 async fn without_a_serving_version_or_deliveries_the_answer_says_so(on: On) {
     let verifier = Verifier::new(on).await;
-    let verified = verifier.verify(version("1.0.0"), "").await;
-    assert!(verified["against"].is_null());
-    assert_eq!(verified["chosen"], 0);
+    fields!(verifier.verify(version("1.0.0"), "").await, {"against": null, "chosen": 0});
     let digest = verifier.host.converter(version("1.0.0").component()).await;
     let stored = json!({ "digest": digest.0 });
     let ask = verifier.ask("/plugins/misbehave/verify").json(&stored);
-    let verified = ask.send().await.expect(200).json();
-    assert_eq!(verified["against"]["digest"], json!(digest.0));
-    assert_eq!(verified["chosen"], 0);
+    fields!(ask.send().await.expect(200).json(), {"against.digest": digest.0, "chosen": 0});
 }
 
 async fn bounds_and_unknown_versions_are_refused(on: On) {
     let verifier = served(on, "{}", 1).await;
-    for query in [
-        "last=0",
-        "last=10001",
-        "seconds=x",
-        "since=yesterday",
-        "failed=maybe",
-    ] {
+    for query in "last=0 last=10001 seconds=x since=yesterday failed=maybe".split(' ') {
         let ask = verifier.ask(&format!("/plugins/verify?{query}"));
         let refused = ask.body(version("2.0.0").component()).send().await;
         let refused = refused.expect(400).json();
         let name = query.split('=').next().expect("a name");
-        assert!(
-            refused["error"].as_str().expect("a text").contains(name),
-            "{refused}"
-        );
+        has!(refused["error"], name);
     }
     let ask = verifier.ask("/plugins/verify").body("no component");
     ask.send().await.expect(422);
@@ -392,28 +341,25 @@ async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drif
     for query in ["", "&accept=older"] {
         let refused = verifier.activate(version("1.1.0"), query, 409).await;
         assert_eq!(refused["accept"], json!(["drift"]), "{refused:#}");
-        let error = refused["error"].as_str().expect("a text");
-        assert!(error.contains("4 of 4 leads lose a phone"), "{error}");
+        has!(refused["error"], "4 of 4 leads lose a phone");
         let lost = field(&refused["verification"], "phone", "lost");
         assert_eq!(lost["count"], 4);
         assert_eq!(serves(&verifier.host), "1.0.0");
     }
     assert_eq!(verifier.host.count("select count(*) from plugins").await, 1);
 
-    let activated = verifier
-        .activate(version("1.1.0"), "&accept=drift", 201)
-        .await;
+    let activated = verifier.activate(version("1.1.0"), "&accept=drift", 201);
+    let activated = activated.await;
     assert_eq!(activated["active"], true);
     let ask = verifier
         .host
         .admin("GET", "/admin/v1/audit?act=activate-plugin&limit=1");
     let audit = ask.bearer(&verifier.key).send().await.expect(200).json();
-    let detail = audit["rows"][0]["detail"].as_str().expect("a text");
+    let detail = audit["rows"][0]["detail"].text();
     let detail: Value = serde_json::from_str(detail).expect("JSON");
     let accepted = &detail["accepted"][0];
     assert_eq!(accepted["accept"], "drift", "{detail:#}");
-    let what = accepted["what"].as_str().expect("a text");
-    assert!(what.contains("4 of 4 leads lose a phone"), "{what}");
+    has!(accepted["what"], "4 of 4 leads lose a phone");
     assert_eq!(
         field(&activated["verification"], "phone", "lost")["count"],
         4
@@ -461,7 +407,7 @@ async fn a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted(on:
 
     let refused = back(&[], 409).await;
     assert_eq!(refused["accept"], json!(["rolled-back"]));
-    let what = refused["concerns"][0]["what"].as_str().expect("a text");
+    let what = refused["concerns"][0]["what"].text();
     assert!(
         what.starts_with("it was itself rolled back by `test` at 20"),
         "{what}"
@@ -475,7 +421,7 @@ async fn a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted(on:
     let rollout = "/plugins/misbehave/rollout";
     verifier.ask(rollout).json(&order).send().await.expect(201);
     let refused = back(&[], 409).await;
-    let error = refused["error"].as_str().expect("a text");
+    let error = refused["error"].text();
     assert!(error.ends_with("rollout abort misbehave`"), "{error}");
     let abort = json!({ "change": "abort" });
     let ask = verifier.host.admin("PATCH", &format!("/admin/v1{rollout}"));
@@ -503,7 +449,7 @@ async fn a_refused_rollback_names_the_last_version_that_was_not_rolled_back(on: 
     verifier.roll_back(&[], 200).await;
     assert_eq!(serves(&verifier.host), "1.1.0");
     let refused = verifier.roll_back(&[], 409).await;
-    let what = refused["concerns"][0]["what"].as_str().expect("a text");
+    let what = refused["concerns"][0]["what"].text();
     let remedy = format!(
         "the last version that was not rolled back is 1.0.0: `leadhost plugin activate misbehave@{} --accept older`",
         first.short()
@@ -517,21 +463,12 @@ async fn a_refused_rollback_names_the_last_version_that_was_not_rolled_back(on: 
     let against = &impact["against"];
     assert_eq!(against["digest"], first.0, "{impact:#}");
     // A rollback would activate another one.
-    assert_eq!(
-        (&against["previous"], &against["discarded"]),
-        (&json!(false), &json!(false))
-    );
-    let wrong = verifier
-        .host
-        .keep_version(version("1.2.0").component())
-        .await;
+    fields!(against, {"previous": false, "discarded": false});
+    let wrong = verifier.host.keep_version(version("1.2.0").component());
+    let wrong = wrong.await;
     let order = json!({ "digest": order["digest"], "against": wrong.0 });
     let impact = verifier.impact("", order, 200).await;
-    let against = &impact["against"];
-    assert_eq!(
-        (&against["previous"], &against["discarded"]),
-        (&json!(true), &json!(true))
-    );
+    fields!(&impact["against"], {"previous": true, "discarded": true});
 }
 
 async fn a_rollback_waits_for_one_that_has_begun_before_it(on: On) {
@@ -554,7 +491,7 @@ async fn a_rollback_waits_for_one_that_has_begun_before_it(on: On) {
     let begun = core.store.add_audit(act(ActOutcome::Begun, None)).await;
     let begun = begun.expect("a store").number;
     let refused = verifier.roll_back(&[], 409).await.to_string();
-    assert!(refused.contains("is under way"), "{refused}");
+    has!(refused, "is under way");
     assert_eq!(serves(&verifier.host), "1.1.0");
     let ended = core.store.add_audit(act(ActOutcome::Refused, Some(begun)));
     ended.await.expect("a store");
@@ -570,10 +507,7 @@ async fn a_version_that_no_longer_fits_into_a_request_is_refused_with_the_times_
     let config = "{ size = 100000000 }";
     let declared = host.declare(&connection("odd", config)).await;
     send(host, &declared.address("odd"), 4).await;
-    let slow = || Variant {
-        always: "burn",
-        ..version("1.1.0")
-    };
+    let slow = || version("1.1.0").always("burn");
     let verified = verifier.verify(slow(), "").await;
     let cost = &verified["cost"];
     assert_eq!(cost["conversions"], 4, "{verified:#}");
@@ -584,25 +518,18 @@ async fn a_version_that_no_longer_fits_into_a_request_is_refused_with_the_times_
     assert!(micros("candidate", "memoryBytes") > 0, "{cost:#}");
     let exceeds =
         "4 of 4 conversions exceed the 50 ms of a request (plugins.inline_ms) only with it";
-    let found = verified["drift"].to_string();
-    assert!(found.contains(exceeds), "{found}");
+    has!(verified["drift"].to_string(), exceeds);
 
     let refused = verifier.activate(slow(), "", 409).await;
     assert_eq!(refused["accept"], json!(["drift"]), "{refused:#}");
-    assert!(
-        refused["error"].to_string().contains(exceeds),
-        "{refused:#}"
-    );
+    has!(refused["error"].to_string(), exceeds);
     verifier.activate(slow(), "&accept=drift", 201).await;
     assert_eq!(serves(host), "1.1.0");
 }
 
 async fn comparisons_are_no_live_calls(on: On) {
     let verifier = served(on, "{}", 3).await;
-    let trapping = Variant {
-        always: "trap",
-        ..version("1.1.0")
-    };
+    let trapping = version("1.1.0").always("trap");
     let verified = verifier.verify(trapping, "").await;
     assert_eq!(verified["newlyFailing"]["count"], 3);
     let metrics = verifier.host.admin("GET", "/metrics").send().await;
@@ -614,10 +541,8 @@ async fn comparisons_are_no_live_calls(on: On) {
         .filter(|line| line.contains("outcome=\"trapped\""))
         .collect();
     assert_eq!(trapped.len(), 1, "{trapped:?}");
-    assert!(
-        trapped[0].contains("purpose=\"comparison\"") && trapped[0].ends_with(" 3"),
-        "{trapped:?}"
-    );
+    let is_so = trapped[0].contains("purpose=\"comparison\"") && trapped[0].ends_with(" 3");
+    assert!(is_so, "{trapped:?}");
 }
 
 async fn without_deliveries_to_compare_the_policy_refuses_nothing(on: On) {
@@ -634,8 +559,7 @@ async fn a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_a
     assert_eq!(serves(&verifier.host), "1.0.0");
     let refusals = pipeline.core.store.refusals().await.expect("a list");
     let reason = &refusals[0].reason;
-    assert!(reason.contains("lose a phone"), "{reason}");
-    assert!(reason.contains("odd.wasm --accept drift"), "{reason}");
+    has!(reason, "lose a phone", "odd.wasm --accept drift");
 }
 
 async fn a_version_is_not_activated_in_place_of_another_than_it_was_compared_with(on: On) {
@@ -647,10 +571,8 @@ async fn a_version_is_not_activated_in_place_of_another_than_it_was_compared_wit
     verifier.host.converter(phones("1.2.0").component()).await;
     let origin = ComponentOrigin::from("test");
     let refused = deploy::admit(pipeline, tried, wasm, origin, &AcceptedWords::default()).await;
-    assert!(
-        matches!(refused, Err(DeployError::Fleet(FleetError::Changed(_)))),
-        "{refused:?}"
-    );
+    let expected = matches!(refused, Err(DeployError::Fleet(FleetError::Changed(_))));
+    assert!(expected, "{refused:?}");
     assert_eq!(serves(&verifier.host), "1.2.0");
 }
 
@@ -681,9 +603,7 @@ async fn a_comparison_of_a_part_says_of_how_many_deliveries(on: On) {
     send(host, &address, 3).await;
     verifier.roll_back(&[], 200).await;
     let check = |compared: &Value, chosen: u64, total: u64| {
-        assert_eq!(compared["chosen"], chosen, "{compared:#}");
-        assert_eq!(compared["total"], total, "{compared:#}");
-        assert_eq!(compared["totalIsLeast"], false, "{compared:#}");
+        fields!(compared, {"chosen": chosen, "total": total, "totalIsLeast": false});
     };
     for (query, chosen) in [("", 3), ("?last=2", 2)] {
         let body = json!({ "digest": harmful.0 });
@@ -709,8 +629,7 @@ async fn an_impact_needs_a_version_to_compare_with(on: On) {
     // The active version is compared with the one before it.
     let next = verifier.host.converter(version("1.1.0").component()).await;
     let found = verifier.impact("", json!({ "digest": next.0 }), 200).await;
-    assert_eq!(found["against"]["version"], "1.0.0");
-    assert_eq!(found["against"]["active"], false);
+    fields!(found, {"against.version": "1.0.0", "against.active": false});
 }
 
 async fn deliveries_in_quarantine_take_no_place(on: On) {
@@ -731,7 +650,7 @@ async fn deliveries_in_quarantine_take_no_place(on: On) {
     let verified = verifier.verify(version("1.1.0"), "?last=3").await;
     assert_eq!(verified["chosen"], 2, "{verified:#}");
     assert_eq!(field(&verified, "phone", "lost")["count"], 2);
-    let drift = verified["drift"].as_array().expect("a list");
+    let drift = verified["drift"].list();
     assert_eq!(drift.len(), 1, "{verified:#}");
 }
 
@@ -741,13 +660,10 @@ async fn a_verification_is_shown_while_it_runs(on: On) {
         let path = "/admin/v1/plugins/verify";
         let ask = operator.host.admin("GET", path).bearer(&operator.key);
         let answer = ask.send().await.expect(200).json();
-        answer["verifications"].as_array().expect("a list").clone()
+        answer["verifications"].list().clone()
     };
     assert!(running().await.is_empty());
-    let candidate = Variant {
-        always: "loop",
-        ..version("2.0.0")
-    };
+    let candidate = version("2.0.0").always("loop");
     let wasm = candidate.component();
     let digest = Digest::compute(&wasm);
     // Its conversions do not end before the time is up.
@@ -757,8 +673,7 @@ async fn a_verification_is_shown_while_it_runs(on: On) {
         running().await.into_iter().find(is_it)
     });
     let (answer, shown) = tokio::join!(verification, shown);
-    assert_eq!(shown["name"], "misbehave", "{shown:#}");
-    assert_eq!(shown["done"], 0, "{shown:#}");
+    fields!(shown, {"name": "misbehave", "done": 0});
     let left = shown["secondsLeft"].as_u64().expect("a number");
     assert!(left <= 5, "{shown:#}");
     assert_eq!(answer.expect(200).json()["notReached"], 2);

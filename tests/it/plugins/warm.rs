@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use leadhost_golden::{Call, Case, Delivery, append_custom, append_section, pack};
 use leadhost_plugin::{Loaded, WarmLoad};
-use leadhost_tests::guests;
+use leadhost_tests::{eventually, guests};
 
 use super::Bench;
 
@@ -34,10 +34,8 @@ async fn prepared(
             },
             ..Case::new(format!("case-{number}"), Call::Convert)
         };
-        let answer = bench
-            .plugins
-            .answer_case(&plain, Arc::new(case.clone()))
-            .await;
+        let answer = bench.plugins.answer_case(&plain, Arc::new(case.clone()));
+        let answer = answer.await;
         case.expect = Some(answer.output.unwrap());
         cases.push(case);
     }
@@ -91,36 +89,27 @@ async fn a_call_in_a_warm_instance_answers_as_in_a_fresh_one() {
     assert!(!fresh.may_be_warm());
     warmed(&warm, &loaded).await;
     let shown = |answer: leadhost_domain::plugin::ConverterOutput| format!("{:?}", answer.items);
-    let expected = cold.convert(&fresh, "{}").await.unwrap().unwrap();
-    let answer = warm.convert(&loaded, "{}").await.unwrap().unwrap();
+    let expected = cold.works(&fresh).await;
+    let answer = warm.works(&loaded).await;
     assert_eq!(shown(answer), shown(expected));
 }
 
 #[tokio::test]
-async fn a_version_that_remembers_its_last_call_is_always_called_in_a_fresh_instance() {
+async fn a_version_that_could_tell_its_calls_apart_or_starts_fast_is_called_in_fresh_instances() {
     let bench = Bench::new(&[]);
-    let loaded = prepared(&bench, guests::misbehave(), &[r#"{"do":"count"}"#], PADDING).await;
-    assert!(!loaded.may_be_warm());
-}
-
-#[tokio::test]
-async fn a_version_that_reads_the_time_when_it_starts_is_always_called_in_a_fresh_instance() {
-    let bench = Bench::new(&[]);
-    let component = guests::misbehave_with_wasi();
-    let quiet = prepared(&bench, component.clone(), &["{}"], PADDING).await;
-    assert!(quiet.may_be_warm());
-    let config = r#"{"do":"look-around","size":1}"#;
-    let curious = prepared(&bench, component, &[config], PADDING).await;
-    assert!(!curious.may_be_warm());
-}
-
-#[tokio::test]
-async fn small_versions_and_those_without_golden_cases_are_called_in_fresh_instances() {
-    let bench = Bench::new(&[]);
-    let small = prepared(&bench, guests::misbehave(), &["{}"], 1).await;
-    assert!(!small.may_be_warm());
-    let untested = prepared(&bench, guests::misbehave(), &[], PADDING).await;
-    assert!(!untested.may_be_warm());
+    let (plain, wasi) = (guests::misbehave(), guests::misbehave_with_wasi());
+    let remembers = r#"{"do":"count"}"#;
+    let reads_the_time = r#"{"do":"look-around","size":1}"#;
+    for (what, component, configs, padding, may) in [
+        ("remembers", &plain, &[remembers][..], PADDING, false),
+        ("links WASI", &wasi, &["{}"], PADDING, true),
+        ("reads the time", &wasi, &[reads_the_time], PADDING, false),
+        ("is small", &plain, &["{}"], 1, false),
+        ("has no golden case", &plain, &[], PADDING, false),
+    ] {
+        let loaded = prepared(&bench, component.clone(), configs, padding).await;
+        assert_eq!(loaded.may_be_warm(), may, "it {what}");
+    }
 }
 
 #[tokio::test]
@@ -134,7 +123,7 @@ async fn warm_instances_end_with_the_activity_of_their_version() {
     bench.plugins.activate(name, &next.digest).unwrap();
     assert_eq!(bench.plugins.warm(), NONE);
     // A call on the version that still runs is answered, and starts fresh.
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    bench.works(&loaded).await;
 
     warmed(&bench, &loaded).await;
     bench.plugins.retire(&loaded.digest);
@@ -146,14 +135,14 @@ async fn a_version_that_never_serves_gives_its_room_back() {
     let bench = Bench::new(&[]);
     // A comparison calls a version that is neither installed nor active.
     let loaded = prepared(&bench, guests::misbehave(), &["{}"], PADDING).await;
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
-    leadhost_tests::until("a warm instance", async || {
-        (bench.plugins.warm().instances > 0).then_some(())
+    bench.works(&loaded).await;
+    eventually("a warm instance", async || {
+        bench.plugins.warm().instances > 0
     })
     .await;
     drop(loaded);
-    leadhost_tests::until("the room of a version that is gone", async || {
-        (bench.plugins.warm() == NONE).then_some(())
+    eventually("the room of a version that is gone", async || {
+        bench.plugins.warm() == NONE
     })
     .await;
 }
@@ -165,10 +154,10 @@ async fn an_instance_that_is_larger_than_all_may_be_together_is_not_kept() {
     bench.plugins.install(&loaded);
     let name = &loaded.description.name;
     bench.plugins.activate(name, &loaded.digest).unwrap();
-    leadhost_tests::until("the end of the attempt", async || {
-        (bench.plugins.load() == (0, 0)).then_some(())
+    eventually("the end of the attempt", async || {
+        bench.plugins.load() == (0, 0)
     })
     .await;
-    bench.convert(&loaded, "{}").await.unwrap().unwrap();
+    bench.works(&loaded).await;
     assert_eq!(bench.plugins.warm(), NONE);
 }

@@ -2,7 +2,7 @@
 //! and a rollout takes them back.
 
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Answer, Host, On, until};
+use leadhost_tests::{Answer, Host, Json, On, eventually, fields, has};
 use serde_json::{Value, json};
 
 use super::rollout::{LONG, Rolling, canary, connection, version, why};
@@ -20,11 +20,7 @@ const GAINED: &str = "leads gain a phone that others gain too, for example in de
 
 /// A version that reads people wrong in this way.
 pub(crate) fn reading<'a>(number: &'a str, wrong: &'a str) -> Variant<'a> {
-    Variant {
-        always: "person",
-        prefix: wrong,
-        ..version(number)
-    }
+    version(number).always("person").prefix(wrong)
 }
 
 /// A host whose stable version reads people right.
@@ -55,7 +51,7 @@ async fn drift(rolling: &Rolling, candidate: Variant<'_>) -> Vec<String> {
     let ask = rolling.ask("POST", "/plugins/verify");
     let answer = ask.body(candidate.component()).send().await;
     let verified = answer.expect(200).json();
-    let drift = verified["drift"].as_array().expect("a list").iter();
+    let drift = verified["drift"].list().iter();
     drift
         .map(|one| one.as_str().expect("a text").to_owned())
         .collect()
@@ -79,15 +75,11 @@ async fn wrong_values_refuse_an_activation_and_drift_accepts_them(on: On) {
         let candidate = || reading("1.1.0", wrong);
         let expect = format!("{many} of 9 {what}");
         let found = drift(&rolling, candidate()).await;
-        assert!(
-            found.len() == 1 && found[0].starts_with(&expect),
-            "{wrong}: {found:?}"
-        );
+        let is_so = found.len() == 1 && found[0].starts_with(&expect);
+        assert!(is_so, "{wrong}: {found:?}");
         let refused = activate(&rolling, candidate(), "").await.expect(409).json();
-        assert_eq!(refused["accept"], json!(["drift"]), "{refused:#}");
-        assert_eq!(refused["verification"]["altered"], many, "{refused:#}");
-        let error = refused["error"].as_str().expect("a text");
-        assert!(error.contains(&expect), "{wrong}: {error}");
+        fields!(refused, {"accept": ["drift"], "verification.altered": many});
+        has!(refused["error"], &expect; "{wrong}");
         assert_eq!(rolling.serves(), rolling.stable);
     }
     let accepted = activate(&rolling, reading("1.1.0", "broker"), "&accept=drift").await;
@@ -104,10 +96,8 @@ async fn a_version_that_changes_no_more_leads_than_the_policy_allows_is_activate
     persons(&rolling, [1010]).await;
     let found = drift(&rolling, candidate()).await;
     let expect = format!("2 of 101 {CHANGED}");
-    assert!(
-        found.len() == 1 && found[0].starts_with(&expect),
-        "{found:?}"
-    );
+    let is_so = found.len() == 1 && found[0].starts_with(&expect);
+    assert!(is_so, "{found:?}");
     persons(&rolling, (0..99).map(|ten| ten * 10 + 2)).await;
     let activated = activate(&rolling, candidate(), "").await.expect(201).json();
     assert_eq!(activated["verification"]["altered"], 2, "{activated:#}");
@@ -121,19 +111,17 @@ async fn a_value_that_two_people_gain_is_no_harm_and_one_that_three_gain_is(on: 
     persons(&rolling, [30]).await;
     let found = drift(&rolling, candidate()).await;
     let expect = format!("1 of 5 {GAINED}");
-    assert!(
-        found.len() == 1 && found[0].starts_with(&expect),
-        "{found:?}"
-    );
+    let is_so = found.len() == 1 && found[0].starts_with(&expect);
+    assert!(is_so, "{found:?}");
 }
 
 /// Sends people until the rollout is rolled back. Returns how many, and how it ended.
 async fn until_rolled_back(rolling: &Rolling) -> (usize, Value) {
     let mut sent = 0;
-    until("it is rolled back", async || {
+    eventually("it is rolled back", async || {
         sent += 1;
         persons(rolling, [sent]).await;
-        (rolling.shown().await["stage"] == "rolled-back").then_some(())
+        rolling.shown().await["stage"] == "rolled-back"
     })
     .await;
     assert_eq!(rolling.serves(), rolling.stable);
@@ -155,7 +143,7 @@ async fn a_canary_that_changes_a_digit_is_rolled_back_and_stores_no_wrong_phone(
     let candidate = rolling.keep(reading("1.1.0", "digit")).await;
     rolling.begin(&candidate, canary(&[100], LONG)).await;
     let (sent, ended) = until_rolled_back(&rolling).await;
-    assert!(why(&ended).contains("leads change a phone"), "{ended:#}");
+    has!(why(&ended), "leads change a phone");
     let altered = ended["connections"][0]["altered"].as_u64();
     assert!(altered >= Some(3), "{ended:#}");
     assert_eq!(right_phones(&rolling, sent).await, sent);
@@ -166,10 +154,7 @@ async fn a_canary_that_adds_one_phone_to_all_leads_is_rolled_back(on: On) {
     let candidate = rolling.keep(reading("1.1.0", "beside")).await;
     rolling.begin(&candidate, canary(&[100], LONG)).await;
     let (_, ended) = until_rolled_back(&rolling).await;
-    assert!(
-        why(&ended).contains("gain a phone that others gain too"),
-        "{ended:#}"
-    );
+    has!(why(&ended), "gain a phone that others gain too");
     // Until a third person gains it, nothing shows that it is wrong.
     assert_eq!(ended["served"], 2, "{ended:#}");
 }

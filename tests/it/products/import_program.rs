@@ -3,10 +3,9 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
-use std::process::Stdio;
 
-use leadhost_tests::service::{command, leadhost};
-use leadhost_tests::{On, Service, sized};
+use leadhost_tests::service::{command, refused};
+use leadhost_tests::{On, Service, fields, has, sized};
 use serde_json::Value;
 
 leadhost_tests::on_every_store! {
@@ -17,13 +16,12 @@ leadhost_tests::on_every_store! {
 
 const WORKSPACE: &str = "[workspace]\nslug = \"demo\"\nname = \"Demo\"\n";
 
-/// A service with an empty workspace, and the folder for its files.
 fn service(on: &On) -> (Service, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("workspace.toml");
     std::fs::write(&file, WORKSPACE).unwrap();
     let service = Service::start_on(on, folder.path(), &[]);
-    service.run(&["apply", file.to_str().unwrap()]);
+    service.run(&format!("apply {}", file.display()));
     (service, folder)
 }
 
@@ -35,35 +33,17 @@ fn write(folder: &Path, name: &str, content: &[u8]) -> String {
 
 async fn a_file_is_imported_and_refused_lines_are_reported(on: On) {
     let (service, folder) = service(&on);
-    let import = ["products", "import", "--workspace", "demo"];
-    let with = |more: &[&str]| {
-        [&import[..], more]
-            .concat()
-            .into_iter()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let run = |more: &[&str]| {
-        let arguments = with(more);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        service.run(&arguments)
-    };
-    let fail = |more: &[&str]| {
-        let arguments = with(more);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        service.fail(&arguments)
-    };
+    let import = "products import --workspace demo";
+    let run = |more: &str| service.run(&format!("{import} {more}"));
+    let fail = |more: &str| service.fail(&format!("{import} {more}"));
     let csv = write(
         folder.path(),
         "homes.csv",
         b"externalId,name,rooms\n1,House,3\n2,Flat,2\n",
     );
-    assert!(run(&[&csv]).starts_with("2 created, 0 changed, 0 kept, 0 removed, 0 refused"));
-    let report: Value = serde_json::from_str(&run(&[&csv, "--json"])).unwrap();
-    assert_eq!(
-        (&report["kept"], &report["ignored"][0]),
-        (&2.into(), &"rooms".into())
-    );
+    assert!(run(&csv).starts_with("2 created, 0 changed, 0 kept, 0 removed, 0 refused"));
+    let report = service.json(&format!("{import} {csv}"));
+    fields!(report, {"kept": 2, "ignored.0": "rooms"});
 
     // Detected by its content, since the name does not show the format.
     let lines = write(
@@ -73,62 +53,34 @@ async fn a_file_is_imported_and_refused_lines_are_reported(on: On) {
     );
     let all = folder.path().join("refused.ndjson");
     let all = all.to_str().unwrap();
-    let said = fail(&[&lines, "--replace", "--report", all]);
-    for part in [
-        "line 2: externalId `3`",
-        "line 3: the line is not a JSON object",
-        "2 lines were refused",
-        all,
-    ] {
-        assert!(said.contains(part), "{said}");
-    }
-    let refused = std::fs::read_to_string(all).unwrap();
-    let refused: Vec<Value> = refused
+    let said = fail(&format!("{lines} --replace --report {all}"));
+    has!(said, "line 2: externalId `3`", "2 lines were refused", all);
+    has!(said, "line 3: the line is not a JSON object");
+    let lines = std::fs::read_to_string(all).unwrap();
+    let report: Vec<Value> = lines
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(refused.len(), 2);
-    assert_eq!(
-        (&refused[0]["line"], &refused[1]["line"]),
-        (&2.into(), &3.into())
-    );
-    assert!(run(&[&csv, "--format", "csv", "--replace"]).contains("1 removed"));
+    assert_eq!(report.len(), 2);
+    fields!(report, {"0.line": 2, "1.line": 3});
+    has!(run(&format!("{csv} --format csv --replace")), "1 removed");
 
     let empty = write(folder.path(), "empty.csv", b"");
-    let said = fail(&[&empty, "--replace"]);
-    assert!(
-        said.contains("names no product") && said.contains("--force"),
-        "{said}"
-    );
-    assert!(run(&[&empty, "--replace", "--force"]).contains("2 removed"));
+    let replace = format!("{empty} --replace");
+    has!(fail(&replace), "names no product", "--force");
+    has!(run(&format!("{replace} --force")), "2 removed");
 
-    let semicolons = write(
-        folder.path(),
-        "semicolons.csv",
-        b"externalId;name\n1;House\n",
-    );
-    assert!(fail(&[&semicolons]).contains("semicolons"));
-    assert!(fail(&["/nowhere.csv"]).contains("cannot read /nowhere.csv"));
-    let said = service.fail(&["products", "import", &csv, "--workspace", "nope"]);
-    assert!(said.contains("workspace list"), "{said}");
-    let usage = leadhost(
-        folder.path(),
-        &["products", "import", &csv, "--workspace", "demo", "--force"],
-    );
-    assert_eq!(usage.status.code(), Some(2));
+    let given = "semicolons.csv";
+    let semicolons = write(folder.path(), given, b"externalId;name\n1;House\n");
+    has!(fail(&semicolons), "semicolons");
+    has!(fail("/nowhere.csv"), "cannot read /nowhere.csv");
+    let said = service.fail(&format!("products import {csv} --workspace nope"));
+    has!(said, "workspace list");
+    refused(folder.path(), 2, &format!("{import} {csv} --force"));
 
-    let mut piped = command(
-        folder.path(),
-        &["products", "import", "-", "--workspace", "demo"],
-    )
-    .stdin(Stdio::piped())
-    .stdout(Stdio::piped())
-    .spawn()
-    .unwrap();
-    let mut input = piped.stdin.take().unwrap();
-    input.write_all(b"externalId,name\n7,Piped\n").unwrap();
-    drop(input);
-    let output = piped.wait_with_output().unwrap();
+    let input = write(folder.path(), "piped", b"externalId,name\n7,Piped\n");
+    let mut piped = command(folder.path(), &format!("{import} -"));
+    let output = piped.stdin(File::open(input).unwrap()).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("1 created"));
 }
 
@@ -158,16 +110,11 @@ async fn a_large_catalogue_needs_little_memory(on: On) {
     }
     file.flush().unwrap();
     let bytes = std::fs::metadata(&path).unwrap().len();
-    let import = || {
-        service.run(&[
-            "products",
-            "import",
-            path.to_str().unwrap(),
-            "--workspace",
-            "demo",
-            "--replace",
-        ])
-    };
+    let line = format!(
+        "products import {} --workspace demo --replace",
+        path.display()
+    );
+    let import = || service.run(&line);
     let said = import();
     let created = format!("{products} created");
     assert!(said.starts_with(&created), "{said}");

@@ -6,10 +6,9 @@ mod index;
 mod search;
 
 use leadhost_store::{ImportId, PlannedProduct};
-use leadhost_tests::{Ask, Host, Seeded};
+use leadhost_tests::{Ask, Host, Json, Seeded};
 use serde_json::Value;
 
-/// Creates or renames products with these external ids and names.
 async fn put(host: &Host, seeded: &Seeded, products: &[(&str, &str)]) -> ImportId {
     let products: Vec<_> = products
         .iter()
@@ -64,13 +63,12 @@ async fn names(host: &Host, seeded: &Seeded, term: &str) -> Vec<String> {
     host.advance(1).await;
     let term: String = url(term);
     let page = page(host, seeded, &format!("name={term}&size=100")).await;
-    let products = page["products"].as_array().expect("products");
+    let products = page["products"].list();
     assert_eq!(page["pagination"]["totalItems"], products.len());
-    let name = |product: &Value| product["name"].as_str().expect("a text").to_owned();
+    let name = |product: &Value| product["name"].text().to_owned();
     products.iter().map(name).collect()
 }
 
-/// Encodes a text for a query.
 fn url(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

@@ -1,7 +1,7 @@
 //! The search by name, and the format of its answer: the same bytes on each store.
 
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_tests::{Host, On};
+use leadhost_tests::{Host, Json, On, fields, has};
 use serde_json::json;
 
 use super::{ask, names, page, put, url};
@@ -61,9 +61,7 @@ async fn a_product_is_found_by_its_external_id_as_well_as_its_name(on: On) {
     ] {
         let page = page(&host, &seeded, &format!("name={}", url(term))).await;
         let product = &page["products"][0];
-        assert_eq!(product["externalId"], id, "{term}");
-        assert_eq!(product["name"], name, "{term}");
-        assert_eq!(product["similarityScore"], json!(1.0), "{term}");
+        fields!(product, {"externalId": id, "name": name, "similarityScore": 1.0}; "{term}");
         assert_eq!(page["pagination"]["totalItems"], 1, "{page}");
     }
     // A name and an id of two products.
@@ -79,10 +77,8 @@ async fn pages_follow_each_other_without_gap_or_repeat(on: On) {
     let made: Vec<_> = (0..57)
         .map(|number| (format!("N-{number}"), format!("Lote {} quadra", number % 7)))
         .collect();
-    let made: Vec<_> = made
-        .iter()
-        .map(|(id, name)| (id.as_str(), name.as_str()))
-        .collect();
+    let made = made.iter().map(|(id, name)| (id.as_str(), name.as_str()));
+    let made: Vec<_> = made.collect();
     put(&host, &seeded, &made).await;
     let mut ids = Vec::new();
     for number in 1..=6 {
@@ -90,19 +86,18 @@ async fn pages_follow_each_other_without_gap_or_repeat(on: On) {
         assert_eq!(page["pagination"]["totalItems"], 57);
         assert_eq!(page["pagination"]["totalPages"], 6);
         assert_eq!(page["pagination"]["hasNextPage"], number < 6);
-        let products = page["products"].as_array().expect("products");
+        let products = page["products"].list();
         ids.extend(products.iter().map(|product| product["id"].to_string()));
     }
     let all = page(&host, &seeded, "name=lote+3&size=1000").await;
     assert_eq!(all["pagination"]["size"], 100);
-    let of_all = all["products"].as_array().expect("products").iter();
+    let of_all = all["products"].list().iter();
     let of_all: Vec<_> = of_all.map(|product| product["id"].to_string()).collect();
     assert_eq!(ids, of_all);
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 57);
-    assert_eq!(all["products"][0]["name"], "Lote 3 quadra");
-    assert_eq!(all["products"][8]["name"], "Lote 0 quadra");
+    fields!(all, {"products.0.name": "Lote 3 quadra", "products.8.name": "Lote 0 quadra"});
 }
 
 async fn pages_and_sizes_that_are_none_are_refused_and_large_ones_are_not(on: On) {
@@ -114,18 +109,13 @@ async fn pages_and_sizes_that_are_none_are_refused_and_large_ones_are_not(on: On
             let ask = ask(&host, &seeded, &format!("name=casa&{name}={wrong}"));
             let body = ask.send().await.expect(400).json();
             assert_eq!(body["statusCode"], 400);
-            assert!(body["message"].as_str().expect("a text").contains(name));
+            has!(body["message"], name);
         }
     }
     let blank = page(&host, &seeded, "name=casa&page=&size=%20").await;
-    assert_eq!(blank["pagination"]["page"], 1);
-    assert_eq!(blank["pagination"]["size"], 10);
-    let far = page(
-        &host,
-        &seeded,
-        "name=casa&page=1000000000000&size=99999999999",
-    )
-    .await;
+    fields!(blank, {"pagination.page": 1, "pagination.size": 10});
+    let given = "name=casa&page=1000000000000&size=99999999999";
+    let far = page(&host, &seeded, given).await;
     assert_eq!(far["products"], json!([]));
     assert_eq!(
         far["pagination"],
@@ -144,10 +134,7 @@ async fn a_term_without_a_letter_or_with_too_many_is_refused(on: On) {
     let long = format!("name={}", "a".repeat(201));
     for query in ["", "name=", "name=%20&term=", &accents, &emoji, &long] {
         let body = ask(&host, &seeded, query).send().await.expect(400).json();
-        assert!(
-            body["message"].as_str().expect("a text").contains("name"),
-            "{query}"
-        );
+        has!(body["message"], "name"; "{query}");
     }
     page(&host, &seeded, &format!("name={}", "a".repeat(200))).await;
     page(&host, &seeded, "name=&term=casa").await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use leadhost_domain::repair::{Repair, RepairCounts};
-use leadhost_tests::{On, Options, until};
+use leadhost_tests::{Json, On, Options, fields, has, until};
 use serde_json::{Value, json};
 
 use super::Repairing;
@@ -24,18 +24,9 @@ async fn a_repair_is_continued_after_a_restart(on: On) {
     let id = repairing.begin(json!({"apply": true})).await;
     repairing.has_replayed(&id, 3).await;
     let repairing = repairing.restart().await;
-    let shown = repairing.shown(&id).await;
-    assert_eq!(
-        (&shown["state"], &shown["endedAt"]),
-        (&json!("running"), &Value::Null)
-    );
+    fields!(repairing.shown(&id).await, {"state": "running", "endedAt": null});
     repairing.free(held).await;
-    let ended = repairing.ended(&id).await;
-    assert_eq!(ended["state"], "done");
-    assert_eq!(
-        (&ended["found"], &ended["deliveries"]["replayed"]),
-        (&json!(6), &json!(6))
-    );
+    fields!(repairing.ended(&id).await, {"state": "done", "found": 6, "deliveries.replayed": 6});
     repairing.check_whole(&id).await;
 }
 
@@ -45,7 +36,7 @@ async fn an_impact_names_the_repair_that_runs_even_if_it_only_counts(on: On) {
         let body = json!({"digest": repairing.wrong.0});
         let ask = repairing.ask("POST", "/plugins/mapping/impact").json(&body);
         let impact = ask.send().await.expect(200).json();
-        impact["repairs"].as_array().expect("a list").clone()
+        impact["repairs"].list().clone()
     };
     for apply in [false, true] {
         let held = repairing.hold(1).await;
@@ -53,9 +44,7 @@ async fn an_impact_names_the_repair_that_runs_even_if_it_only_counts(on: On) {
         repairing.has_replayed(&id, 1).await;
         let running = named().await;
         assert_eq!(running.len(), 1, "{running:#?}");
-        assert_eq!(running[0]["id"], id);
-        assert_eq!(running[0]["state"], "running");
-        assert_eq!(running[0]["apply"], apply);
+        fields!(running, {"0.id": id, "0.state": "running", "0.apply": apply});
         repairing.free(held).await;
         repairing.ended(&id).await;
         let ended = named().await;
@@ -96,12 +85,7 @@ async fn cut_off(on: On, order: Value) {
     })
     .await;
     repairing.free(held).await;
-    let ended = repairing.ended(&id).await;
-    assert_eq!(ended["state"], "done");
-    assert_eq!(
-        (&ended["found"], &ended["deliveries"]["replayed"]),
-        (&json!(5), &json!(5))
-    );
+    fields!(repairing.ended(&id).await, {"state": "done", "found": 5, "deliveries.replayed": 5});
     repairing.check_whole(&id).await;
 }
 
@@ -177,8 +161,7 @@ async fn a_repair_ends_if_its_version_becomes_active_again(on: On) {
     repairing.free(held).await;
     let ended = repairing.ended(&id).await;
     assert_eq!(ended["state"], "cancelled");
-    let why = ended["why"].as_str().expect("a reason");
-    assert!(why.contains("active again"), "{why}");
+    has!(ended["why"], "active again");
 }
 
 #[tokio::test]
@@ -198,8 +181,6 @@ async fn another_host_of_a_fleet_continues_a_repair() {
         ..repairing
     };
     repairing.free(held).await;
-    let ended = repairing.ended(&id).await;
-    assert_eq!(ended["state"], "done");
-    assert_eq!(ended["deliveries"]["replayed"], 4);
+    fields!(repairing.ended(&id).await, {"state": "done", "deliveries.replayed": 4});
     repairing.check_whole(&id).await;
 }

@@ -69,7 +69,6 @@ impl Repairing {
         repairing
     }
 
-    /// Sends a lead.
     async fn tell(&self, lead: &Value) -> RepairedLead {
         let ask = self.host.post(&self.declared.address("site"));
         let answer = ask.json(lead).send().await.expect(200);
@@ -81,7 +80,6 @@ impl Repairing {
         }
     }
 
-    /// Gives the connection other fields.
     async fn configure(&self, fields: &str) {
         self.host.declare(&connection(fields)).await;
     }
@@ -97,11 +95,8 @@ impl Repairing {
     /// Notifies somebody through the instance. Returns the conversation.
     async fn notify(&self, declared: &Declared, phone: &str) -> String {
         let body = json!({
-            "name": "Somebody",
-            "phoneNumber": phone,
-            "instanceId": declared.instance("voice"),
-            "source": "site",
-            "template": {"name": "welcome", "language": {"code": "pt_BR"}},
+            "name": "Somebody", "phoneNumber": phone, "instanceId": declared.instance("voice"),
+            "source": "site", "template": {"name": "welcome", "language": {"code": "pt_BR"}},
         });
         let ask = self.host.post("/send-notification").json(&body);
         let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
@@ -109,12 +104,10 @@ impl Repairing {
         answer["conversationId"].text().to_owned()
     }
 
-    /// Activates the version that loses phones again.
     async fn activate_wrong(&self) {
         self.host.converter(wrong()).await;
     }
 
-    /// Activates the version that reads them.
     async fn activate_right(&self) {
         self.host.converter(right()).await;
     }
@@ -143,12 +136,10 @@ impl Repairing {
         self.ask("POST", "/repairs").json(&order).send().await
     }
 
-    /// Begins a repair. Returns its id.
     async fn begin(&self, order: Value) -> String {
         id(&self.order(order).await.expect(201).json())
     }
 
-    /// Runs a repair to its end.
     async fn repaired(&self, order: Value) -> Value {
         let id = self.begin(order).await;
         let ended = self.ended(&id).await;
@@ -169,26 +160,23 @@ impl Repairing {
         .await
     }
 
-    /// Waits until no host works on the repair any more.
     async fn ended(&self, id: &str) -> Value {
         let has_ended = |shown: &Value| !shown["endedAt"].is_null();
         self.until(id, "the repair has ended", has_ended).await
     }
 
-    /// Waits until the repair has replayed this many deliveries.
     async fn has_replayed(&self, id: &str, count: usize) {
         let has = |shown: &Value| shown["deliveries"]["replayed"] == json!(count);
         self.until(id, &format!("{count} are replayed"), has).await;
     }
 
-    /// The whole receipt.
     async fn changes(&self, id: &str) -> Vec<Value> {
         let mut changes = Vec::new();
         let mut after = 0;
         loop {
             let page = format!("/repairs/{id}/changes?after={after}&limit=4");
             let page = self.get(&page).await;
-            changes.extend_from_slice(page["changes"].as_array().expect("a list"));
+            changes.extend_from_slice(page["changes"].list());
             match page["next"].as_i64() {
                 Some(next) => after = next,
                 None => return changes,
@@ -201,7 +189,6 @@ impl Repairing {
         self.ask("POST", &path).json(&json!({})).send().await
     }
 
-    /// Undoes a repair, to its end.
     async fn undone(&self, id: &str) -> Value {
         self.act(id, "undo").await.expect(200);
         let ended = self.ended(id).await;
@@ -234,7 +221,6 @@ impl Repairing {
         rows
     }
 
-    /// The phones of the leads' contacts.
     async fn phones(&self) -> Vec<Value> {
         let contacts = self.host.rows(&self.declared, "contacts").await;
         let of = |lead: &RepairedLead| {
@@ -247,14 +233,12 @@ impl Repairing {
 
     /// Checks that each lead has its phone again, and that the receipt has each change once.
     async fn check_whole(&self, id: &str) {
-        let phones: Vec<Value> = (0..self.leads.len())
-            .map(|number| json!(phone(number)))
-            .collect();
+        let phones = (0..self.leads.len()).map(|number| json!(phone(number)));
+        let phones: Vec<Value> = phones.collect();
         assert_eq!(self.phones().await, phones);
         let expect = self.leads.iter().enumerate();
-        let expect: Vec<Change> = expect
-            .flat_map(|(number, lead)| changes_of(number, lead))
-            .collect();
+        let expect = expect.flat_map(|(number, lead)| changes_of(number, lead));
+        let expect: Vec<Change> = expect.collect();
         let changes = self.changes(id).await;
         let changes: Vec<Change> = changes.iter().map(change).collect();
         assert_eq!(changes, expect);
@@ -268,7 +252,6 @@ fn change(view: &Value) -> Change {
     ["deliveryId", "kind", "rowId", "field", "before", "after"].map(|name| view[name].clone())
 }
 
-/// The changes that the repair of a lead makes.
 fn changes_of(number: usize, lead: &RepairedLead) -> [Change; 3] {
     let name = format!("Person {number}");
     let said = json!({"name": name, "emails": [email(number)]});
@@ -314,7 +297,7 @@ fn content(mut rows: Vec<Value>) -> Vec<Value> {
 }
 
 fn id(repair: &Value) -> String {
-    repair["id"].as_str().expect("an id").to_owned()
+    repair["id"].text().to_owned()
 }
 
 /// The mapping converter in another file: another version that does the same.

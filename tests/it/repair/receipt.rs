@@ -1,6 +1,6 @@
 //! The changes of a repair, and its receipt.
 
-use leadhost_tests::{On, Options, until};
+use leadhost_tests::{Json, On, Options, fields, has, until};
 use serde_json::{Value, json};
 
 use super::{Repairing, phone};
@@ -22,64 +22,44 @@ async fn a_repair_writes_what_the_version_lost_and_its_receipt_is_exact(on: On) 
     repairing.check_whole(&id).await;
     assert_eq!(repaired["found"], 5);
     let mut deliveries = json!({"replayed": 5});
-    for other in [
-        "failed",
-        "rejected",
-        "quarantined",
-        "leased",
-        "emptied",
-        "gone",
-    ] {
+    for other in "failed rejected quarantined leased emptied gone".split(' ') {
         deliveries[other] = json!(0);
     }
     assert_eq!(repaired["deliveries"], deliveries);
     let deals = json!({"rows": 5, "fields": {"props.contact": 5}});
     assert_eq!(repaired["deals"], deals);
     let contacts = json!({"rows": 5, "fields": {"keys": 5, "phone_number": 5}});
-    assert_eq!(repaired["contacts"], contacts);
-    assert_eq!(
-        (&repaired["created"], &repaired["kept"]),
-        (&json!(0), &json!(0))
-    );
-    assert_eq!(repaired["undo"], Value::Null);
-    assert_eq!(repaired["convertedBy"], json!(repairing.wrong.0));
+    fields!(repaired, {
+        "contacts": contacts, "created": 0, "kept": 0, "undo": null,
+        "convertedBy": repairing.wrong.0,
+    });
     // Another one finds nothing that the version converted, and has ended at once.
     let nothing = repairing.order(json!({"apply": true})).await;
-    let nothing = nothing.expect(201).json();
-    assert_eq!(
-        (&nothing["state"], &nothing["found"]),
-        (&json!("done"), &json!(0))
-    );
+    fields!(nothing.expect(201).json(), {"state": "done", "found": 0});
     let listed = repairing.get("/repairs").await;
-    let listed = listed["repairs"].as_array().expect("a list");
+    let listed = listed["repairs"].list();
     assert_eq!(listed.len(), 2);
     let audit = repairing.get("/audit?act=start-repair").await;
-    let rows = audit["rows"].as_array().expect("a list").iter();
+    let rows = audit["rows"].list().iter();
     let done: Vec<_> = rows.filter(|row| row["outcome"] == "done").collect();
     assert_eq!(done.len(), 2, "{audit:#}");
     assert_eq!(done[1]["target"], "mapping");
-    let detail = done[1]["detail"].as_str().expect("a text");
-    assert!(detail.contains(&id), "{detail}");
+    let detail = done[1]["detail"].text();
+    has!(detail, &id);
     // The second one ended with its start.
     let ends = until("the end is in the audit", async || {
         let ends = repairing.get("/audit?act=end-repair").await;
-        let ends = ends["rows"].as_array().expect("a list").clone();
+        let ends = ends["rows"].list().clone();
         (!ends.is_empty()).then_some(ends)
     })
     .await;
     assert_eq!(ends.len(), 1, "{ends:#?}");
-    assert_eq!(
-        (&ends[0]["target"], &ends[0]["label"]),
-        (&json!("mapping"), &json!("service"))
-    );
-    let detail = ends[0]["detail"].as_str().expect("a text");
+    fields!(ends, {"0.target": "mapping", "0.label": "service"});
+    let detail = ends[0]["detail"].text();
     let detail: Value = serde_json::from_str(detail).expect("JSON");
-    assert_eq!(detail["repair"], id.as_str());
-    assert_eq!(
-        (&detail["state"], &detail["deals"], &detail["contacts"]),
-        (&json!("done"), &repaired["deals"]["rows"], &json!(5)),
-        "{detail:#}"
-    );
+    fields!(detail, {
+        "repair": id.as_str(), "state": "done", "deals": &repaired["deals"]["rows"], "contacts": 5,
+    });
 }
 
 async fn edits_of_a_person_stay_and_are_counted(on: On) {
@@ -112,8 +92,7 @@ async fn a_repair_that_only_counts_writes_nothing(on: On) {
     let looked = repairing.repaired(json!({})).await;
     assert_eq!(repairing.rows().await, before);
     assert!(repairing.changes(&super::id(&looked)).await.is_empty());
-    assert_eq!(looked["apply"], false);
-    assert_eq!(looked["deliveries"]["replayed"], 3);
+    fields!(looked, {"apply": false, "deliveries.replayed": 3});
     let contacts = json!({"rows": 3, "fields": {"keys": 3, "phone_number": 3}});
     assert_eq!(looked["contacts"], contacts);
     let deals = json!({"rows": 3, "fields": {"props.contact": 3}});
@@ -123,27 +102,21 @@ async fn a_repair_that_only_counts_writes_nothing(on: On) {
     let repaired = repairing.repaired(json!({"apply": true})).await;
     // Nothing advises the return to a version whose deliveries were repaired.
     assert!(way_back().await.is_null());
-    assert_eq!(repaired["found"], 3);
-    assert_eq!(repaired["deals"], looked["deals"]);
-    assert_eq!(repaired["contacts"], looked["contacts"]);
+    fields!(repaired, {"found": 3, "deals": looked["deals"], "contacts": looked["contacts"]});
 }
 
 async fn only_the_deliveries_of_its_time_and_connection_are_repaired(on: On) {
     let repairing = Repairing::new(on, 5).await;
     // The leads are a second apart.
     let order = json!({
-        "since": "2030-01-15T12:00:01Z",
-        "until": "2030-01-15T12:00:03Z",
-        "connection": "demo/site",
+        "since": "2030-01-15T12:00:01Z", "until": "2030-01-15T12:00:03Z", "connection": "demo/site",
         "apply": true,
     });
     let repaired = repairing.repaired(order).await;
     assert_eq!(repaired["found"], 2);
     let right = |number: usize| json!(phone(number));
-    assert_eq!(
-        repairing.phones().await,
-        [Value::Null, right(1), right(2), Value::Null, Value::Null]
-    );
+    let expect = [Value::Null, right(1), right(2), Value::Null, Value::Null];
+    assert_eq!(repairing.phones().await, expect);
     let rest = repairing.repaired(json!({"apply": true})).await;
     assert_eq!(rest["found"], 3);
 }
@@ -178,10 +151,8 @@ async fn deliveries_that_cannot_be_replayed_are_counted(on: On) {
         assert_eq!(deliveries[outcome], count, "{outcome}: {ended:#}");
     }
     let right = |number: usize| json!(phone(number));
-    assert_eq!(
-        repairing.phones().await,
-        [right(0), Value::Null, Value::Null, right(3)]
-    );
+    let expect = [right(0), Value::Null, Value::Null, right(3)];
+    assert_eq!(repairing.phones().await, expect);
 }
 
 async fn a_delivery_that_a_host_works_on_is_waited_for(on: On) {
@@ -190,8 +161,7 @@ async fn a_delivery_that_a_host_works_on_is_waited_for(on: On) {
     let repairing = Repairing::with(options, 2).await;
     let held = repairing.hold(0).await;
     let repaired = repairing.repaired(json!({"apply": true})).await;
-    assert_eq!(repaired["deliveries"]["leased"], 1);
-    assert_eq!(repaired["deliveries"]["replayed"], 1);
+    fields!(repaired, {"deliveries.leased": 1, "deliveries.replayed": 1});
     repairing.free(held).await;
     let rest = repairing.repaired(json!({"apply": true})).await;
     assert_eq!(rest["deliveries"]["replayed"], 1);

@@ -1,7 +1,7 @@
 //! Repairs that are refused, each with what to do.
 
 use leadhost_domain::plugin::Digest;
-use leadhost_tests::{Answer, On};
+use leadhost_tests::{Answer, Json, On, has};
 use serde_json::{Value, json};
 
 use super::{Repairing, right};
@@ -15,10 +15,7 @@ leadhost_tests::on_every_store! {
 
 /// What the answer says to an operator.
 fn message(answer: &Answer) -> String {
-    answer.json()["error"]
-        .as_str()
-        .expect("a message")
-        .to_owned()
+    answer.json()["error"].text().to_owned()
 }
 
 async fn one_repair_runs_at_a_time(on: On) {
@@ -26,13 +23,9 @@ async fn one_repair_runs_at_a_time(on: On) {
     let held = repairing.hold(0).await;
     let first = repairing.begin(json!({"apply": true})).await;
     let second = repairing.order(json!({})).await.expect(409);
-    let said = message(&second);
-    assert!(
-        said.contains(&first) && said.contains("leadhost repair cancel"),
-        "{said}"
-    );
+    has!(message(&second), &first, "leadhost repair cancel");
     let undo = repairing.act(&first, "undo").await.expect(409);
-    assert!(message(&undo).contains("is running"), "{}", message(&undo));
+    has!(message(&undo), "is running");
     repairing.free(held).await;
     assert_eq!(repairing.ended(&first).await["state"], "done");
     repairing.order(json!({})).await.expect(201);
@@ -43,7 +36,7 @@ async fn the_active_version_is_not_repaired(on: On) {
     let active = Digest::compute(&right());
     let refused = repairing.order(json!({"convertedBy": active.0})).await;
     let said = message(&refused.expect(409));
-    assert!(said.contains("activate another version first"), "{said}");
+    has!(said, "activate another version first");
     assert_eq!(repairing.get("/repairs").await["repairs"], json!([]));
 }
 
@@ -52,7 +45,7 @@ async fn unknown_and_ambiguous_versions_are_refused(on: On) {
     for unknown in ["9.9.9", "0123456789abcdef"] {
         let refused = repairing.order(json!({"convertedBy": unknown})).await;
         let said = message(&refused.expect(404));
-        assert!(said.contains("leadhost plugin list"), "{said}");
+        has!(said, "leadhost plugin list");
     }
     // Both versions give themselves the same number.
     let listed = repairing.get("/plugins").await;
@@ -76,7 +69,7 @@ async fn unknown_and_ambiguous_versions_are_refused(on: On) {
     ] {
         let begun = repairing.order(named).await.expect(201).json();
         assert_eq!(begun["convertedBy"], repairing.wrong.0);
-        repairing.ended(begun["id"].as_str().expect("an id")).await;
+        repairing.ended(begun["id"].text()).await;
     }
 }
 

@@ -2,7 +2,7 @@
 //! again.
 
 use leadhost_domain::limits::REPAIR_PARTED_AT_ONCE;
-use leadhost_tests::{Declared, On, guests};
+use leadhost_tests::{Declared, Json, On, fields, guests, lacks};
 use serde_json::{Value, json};
 
 use super::{RIGHT, RepairedLead, Repairing, content, email, id, phone};
@@ -51,9 +51,7 @@ impl Joined {
     /// Sends a lead. Returns its deal.
     async fn tell(&self, name: &str, number: usize) -> String {
         let lead = json!({
-            "id": format!("lead-{name}"),
-            "nome": name,
-            "fone": phone(number),
+            "id": format!("lead-{name}"), "nome": name, "fone": phone(number),
             "corretor": phone(BROKER),
         });
         let told = self.repairing.tell(&lead).await;
@@ -61,7 +59,6 @@ impl Joined {
         told.deal.to_string()
     }
 
-    /// Activates the version that reads the right numbers.
     async fn correct(&self) {
         self.repairing.declare_instance(RIGHT).await;
         self.repairing.activate_right().await;
@@ -75,11 +72,8 @@ impl Joined {
     /// The names that a search by this phone finds.
     async fn found(&self, number: usize) -> Vec<String> {
         let query = format!("phoneNumber={}", phone(number).replace('+', "%2B"));
-        let deals = self
-            .repairing
-            .host
-            .deals(&self.repairing.declared, &query)
-            .await;
+        let deals = self.repairing.host.deals(&self.repairing.declared, &query);
+        let deals = deals.await;
         let name = |deal: &Value| deal["person"]["name"].as_str().map(str::to_owned);
         let mut names: Vec<String> = deals.iter().filter_map(name).collect();
         names.sort();
@@ -108,10 +102,8 @@ impl Joined {
     async fn answers(&self, number: usize) {
         let event = json!({"inbound": {"from": phone(number), "text": "Who is it?"}});
         let ask = self.repairing.host.post(&self.declared.webhook("voice"));
-        ask.json(&json!({"events": [event]}))
-            .send()
-            .await
-            .expect(200);
+        let ask = ask.json(&json!({"events": [event]}));
+        ask.send().await.expect(200);
     }
 }
 
@@ -309,10 +301,8 @@ impl Joined {
         for (deal, person) in deals {
             let [contact, name, stands] = self.person(deal).await;
             let known = people.entry(*person).or_insert_with(|| contact.clone());
-            assert_eq!(
-                *known, contact,
-                "{person} has two contacts in story {story}"
-            );
+            let expect = contact;
+            assert_eq!(*known, expect, "{person} has two contacts in story {story}");
             assert_eq!(name, format!("Person {person}"), "story {story}");
             let is_own = stands.is_null() || stands == phone(*person);
             assert!(is_own, "{person} has {stands} in story {story}");
@@ -331,10 +321,8 @@ impl Joined {
         for person in people.keys() {
             let name = format!("Person {person}");
             let found = self.found(*person).await;
-            assert!(
-                found.iter().all(|one| *one == name),
-                "story {story}: {found:?}"
-            );
+            let is_so = found.iter().all(|one| *one == name);
+            assert!(is_so, "story {story}: {found:?}");
         }
     }
 
@@ -437,7 +425,7 @@ async fn a_wrong_number_that_a_person_with_other_leads_got_answers_from_leaves_t
     let ended = joined.repairing.ended(&begun).await;
     assert_eq!(ended["state"], "incomplete", "{ended:#}");
     let [bia, ..] = joined.person(&deals[2].0).await;
-    let why = ended["why"].as_str().expect("a reason");
+    let why = ended["why"].text();
     assert!(why.contains(bia.as_str().expect("an id")), "{why}");
 }
 
@@ -545,9 +533,7 @@ async fn a_conversation_about_a_lead_goes_with_it_and_comes_back(on: On) {
     joined.correct().await;
     let repaired = joined.repairing.repaired(json!({"apply": true})).await;
     let [person, ..] = joined.person(&ana).await;
-    let after = joined.rows("conversations").await;
-    assert_eq!(after[0]["contact_id"], person);
-    assert_eq!(after[0]["deal_id"], ana);
+    fields!(joined.rows("conversations").await, {"0.contact_id": person, "0.deal_id": ana});
     joined.repairing.undone(&id(&repaired)).await;
     assert_eq!(joined.rows("conversations").await, before);
 }
@@ -560,11 +546,10 @@ async fn a_wrong_number_that_somebody_answered_from_leaves_the_repair_incomplete
     joined.correct().await;
     let begun = joined.repairing.begin(json!({"apply": true})).await;
     let ended = joined.repairing.ended(&begun).await;
-    assert_eq!(ended["state"], "incomplete", "{ended:#}");
-    assert_eq!(ended["unsplit"], 1);
+    fields!(ended, {"state": "incomplete", "unsplit": 1});
     let [person, _, stands] = joined.person(&deal).await;
     assert_eq!(stands, phone(1));
-    let why = ended["why"].as_str().expect("a reason");
+    let why = ended["why"].text();
     assert!(why.contains(person.as_str().expect("an id")), "{why}");
 }
 
@@ -607,7 +592,7 @@ async fn nothing_of_an_erased_person_comes_back(on: On, erased: usize) {
     joined.repairing.undone(&id(&repaired)).await;
     let contacts = json!(joined.rows("contacts").await).to_string();
     for text in [people[erased], &phone(erased)] {
-        assert!(!changes.contains(text), "{changes}");
-        assert!(!contacts.contains(text), "{contacts}");
+        lacks!(changes, text);
+        lacks!(contacts, text);
     }
 }

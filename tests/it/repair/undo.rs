@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leadhost_domain::id::HostId;
 use leadhost_store::RetentionPeriods;
-use leadhost_tests::{On, guests, until};
+use leadhost_tests::{Json, On, fields, guests, has, until};
 use serde_json::{Value, json};
 
 use super::{RIGHT, Repairing, content, id, lead, phone};
@@ -32,12 +32,12 @@ async fn an_undo_takes_back_what_the_repair_changed(on: On) {
     assert_eq!(undone["undo"], undo);
     let ends = until("both ends are in the audit", async || {
         let ends = repairing.get("/audit?act=end-repair").await;
-        let ends = ends["rows"].as_array().expect("a list").clone();
+        let ends = ends["rows"].list().clone();
         (ends.len() == 2).then_some(ends)
     })
     .await;
     let detail = |row: &Value| -> Value {
-        let detail = row["detail"].as_str().expect("a text");
+        let detail = row["detail"].text();
         serde_json::from_str(detail).expect("JSON")
     };
     assert_eq!(detail(&ends[0])["undo"], undo);
@@ -50,16 +50,10 @@ async fn an_undo_takes_back_what_the_repair_changed(on: On) {
     let deal = repairing.leads[0].deal;
     let history = repairing.get(&format!("/deals/{deal}")).await;
     let newest = &history["history"][0];
-    assert_eq!(
-        (&newest["by"], &newest["repairId"]),
-        (&json!("repair"), &json!(id))
-    );
-    assert_eq!(newest["changes"][0]["field"], "props.contact");
+    fields!(newest, {"by": "repair", "repairId": id, "changes.0.field": "props.contact"});
     let repairs = &history["history"][1];
-    assert_eq!(
-        (&repairs["by"], &repairs["repairId"]),
-        (&json!("source"), &json!(id))
-    );
+    let expect = (&json!("source"), &json!(id));
+    assert_eq!((&repairs["by"], &repairs["repairId"]), expect);
     assert_eq!(
         repairs["changes"],
         json!([{
@@ -90,17 +84,9 @@ async fn after_an_undo_the_impact_counts_the_leads_again_and_they_can_be_repaire
     repairing.repaired(json!({})).await;
     assert_eq!(impact().await["repairs"], json!([]));
     let id = id(&repairing.repaired(json!({"apply": true})).await);
-    let after = impact().await;
-    assert_eq!(after["chosen"], 0);
-    assert_eq!(after["repairs"][0]["id"], id, "{after:#}");
-    assert_eq!(
-        after["repairs"][0]["deliveries"]["replayed"], 3,
-        "{after:#}"
-    );
+    fields!(impact().await, {"chosen": 0, "repairs.0.id": id, "repairs.0.deliveries.replayed": 3});
     repairing.undone(&id).await;
-    let undone = impact().await;
-    assert_eq!(undone["chosen"], 3);
-    assert_eq!(undone["repairs"], json!([]));
+    fields!(impact().await, {"chosen": 3, "repairs": []});
     let again = repairing.repaired(json!({"apply": true})).await;
     assert_eq!(again["deliveries"]["replayed"], 3, "{again:#}");
     repairing.check_whole(&super::id(&again)).await;
@@ -111,8 +97,7 @@ async fn a_repair_is_undone_once_and_only_if_it_wrote_something(on: On) {
     let repairing = Repairing::new(on, 1).await;
     let looked = id(&repairing.repaired(json!({})).await);
     let refused = repairing.act(&looked, "undo").await.expect(409);
-    let said = refused.json()["error"].to_string();
-    assert!(said.contains("without --apply"), "{said}");
+    has!(refused.json()["error"].to_string(), "without --apply");
     let id = id(&repairing.repaired(json!({"apply": true})).await);
     repairing.undone(&id).await;
     for act in ["undo", "cancel"] {
@@ -176,17 +161,15 @@ async fn a_change_with_which_the_store_fails_is_left_and_ends_the_undo(on: On) {
     let ended = repairing.ended(&id).await;
     assert_eq!(ended["state"], "cancelled", "{ended:#}");
     let changes = repairing.changes(&id).await;
-    let left: Vec<_> = changes
-        .iter()
-        .filter(|change| change["undone"].is_null())
-        .collect();
+    let left = changes.iter().filter(|change| change["undone"].is_null());
+    let left: Vec<_> = left.collect();
     let [left] = left[..] else {
         panic!("one is left: {left:#?}");
     };
     assert_eq!(left["field"], "contact.phone_number");
-    let why = ended["why"].as_str().expect("a reason");
+    let why = ended["why"].text();
     let named = format!("with 1 of the changes to undo (number {})", left["number"]);
-    assert!(why.contains(&named), "{why}");
+    has!(why, &named);
     // Its keys stand for the phone that the contact still has.
     let undo = json!({"undone": 7, "changedSince": 1, "stays": 0, "inUse": 0, "left": 1});
     assert_eq!(ended["undo"], undo);
@@ -213,8 +196,7 @@ async fn a_cancelled_undo_takes_nothing_more_back_and_can_be_continued(on: On) {
     repairing.act(&id, "undo").await.expect(200);
     let cancelled = repairing.act(&id, "cancel").await.expect(200).json();
     assert_eq!(cancelled["state"], "cancelled");
-    let why = cancelled["why"].as_str().expect("a reason");
-    assert!(why.contains("its undo"), "{why}");
+    has!(cancelled["why"], "its undo");
     repairing.act(&id, "cancel").await.expect(409);
     assert_eq!(repairing.phones().await, [json!(phone(0)), json!(phone(1))]);
     store.leave_job("repairs", other).await.expect("a store");
@@ -238,7 +220,7 @@ async fn a_receipt_of_which_rows_were_swept_is_not_undone(on: On) {
     assert_eq!(repairing.changes(&id).await.len(), 2);
     let refused = repairing.act(&id, "undo").await.expect(409);
     let said = refused.json()["error"].to_string();
-    assert!(said.contains("retention.deliveries_days"), "{said}");
+    has!(said, "retention.deliveries_days");
     assert_eq!(repairing.shown(&id).await["state"], "expired");
     assert_eq!(repairing.phones().await, [json!(phone(0))]);
 }

@@ -12,7 +12,6 @@ use super::filled_workspace::{FilledWorkspace, text};
 pub struct Request {
     method: &'static str,
     target: String,
-    /// Name and value.
     key: (&'static str, String),
     body: Value,
     more: Vec<(&'static str, String)>,
@@ -69,6 +68,56 @@ impl Request {
     }
 }
 
+/// Whether the answer shows something of the workspace, whose key, and the request. Those at the end
+/// name nothing: they return everything of one's own workspace.
+const REQUESTS: &str = r#"
+shows partner GET /deal?phoneNumber=%2B{phone}
+shows partner GET /deal?email={email}
+shows partner GET /deal?dealId={deal}
+shows partner GET /deal?externalId={external}
+shows partner GET /deal?email={email}&externalId={external}
+shows token GET /tickets/{ticket}
+shows token GET /api/v1/deals/{deal}/log
+shows partner GET /products-by-name?name={lower}
+quiet data GET /v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z&deal_id={deal}
+quiet data GET /v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z&conversation_id={conversation}
+shows data GET /v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z&agent_id={instance}
+quiet data GET /v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z&external_id={channel}
+shows data GET /v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z&error_code={error}
+shows data GET /v1/analytics/conversations/day?group_by=source&agent_id={instance}
+shows data GET /v1/analytics/conversations/day?group_by=source&source={word}%20site
+shows data GET /v1/analytics/conversations/day?group_by=source&agent_type=ai&sources={word}%20site&agent_ids={instance}
+quiet data GET /v1/analytics/tickets/day?group_by=source&agent_id={instance}
+quiet data GET /v1/analytics/tickets/day?group_by=source&source={word}%20site
+quiet data GET /v1/analytics/tickets/day?group_by=source&agent_type=ai&sources={word}%20site&agent_ids={instance}
+quiet partner POST /send-notification {"name":"Ana","phoneNumber":"+5511987540002","instanceId":{instance},"source":"site","messageTemplate":"{template}","replacements":["Ana"]}
+quiet partner POST /send-notification {"name":"Ana","phoneNumber":"+5511987540002","instanceId":{own-instance},"source":"site","messageTemplate":"{template}","replacements":["Ana"]}
+quiet partner POST /deal {"name":"Ana","phoneNumber":"+5511987540003","productExternalId":"{product}"}
+quiet partner POST /deal {"name":"Ana","phoneNumber":"+5511987540003","productId":"{product-id}"}
+quiet partner POST /deal {"name":"Ana","phoneNumber":"+5511987540003","instanceId":{instance}}
+quiet partner POST /deal {"name":"Ana","phoneNumber":"+5511987540003","instanceId":{own-instance},"messageTemplate":"{template}","replacements":["Ana"]}
+quiet partner PATCH /deal/{deal} {"stageCode":"negotiating"}
+quiet partner PATCH /deal/{own-deal} {"ownerEmail":"{owner}"}
+quiet partner PATCH /deal/{own-deal} {"propertyExternalId":"{product}"}
+quiet token POST /api/v1/deals/{deal}/log {"type":"success","subject":"Vendido"}
+quiet token PATCH /tickets/{ticket} {"status":"answered"}
+quiet token PATCH /tickets/{own-ticket} {"ownerEmail":"{owner}"}
+shows data GET /v1/export/conversations?limit=1000
+quiet data GET /v1/export/conversations/ids?limit=1000
+shows data GET /v1/export/messages?limit=1000
+quiet data GET /v1/export/messages/ids?limit=1000
+shows data GET /v1/export/contacts?limit=1000
+quiet data GET /v1/export/contacts/ids?limit=1000
+shows data GET /v1/export/deals?limit=1000
+quiet data GET /v1/export/deals/ids?limit=1000
+shows data GET /v1/analytics/conversations/month?group_by=agent_type,agent_id,source
+quiet data GET /v1/analytics/freshness
+shows data GET /v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z
+shows data GET /v1/whoami
+shows token GET /tickets
+shows token GET /tickets?status=open
+"#;
+
 /// The requests of one workspace.
 pub struct Requests {
     partner_key: String,
@@ -118,137 +167,59 @@ impl Requests {
 
     /// All requests about the things of this workspace, in a fixed order.
     pub fn about(&self, workspace: &FilledWorkspace) -> Vec<Request> {
-        let get = |key, target: String| self.with(key, "GET", target, workspace);
-        let deal = |query: &str| get(Key::Partner, format!("/deal?{query}"));
-        let report = |query: &str| {
-            let since = "2030-01-15T00:00:00Z";
-            let target = format!("/v1/reports/message_errors?updated_since={since}{query}");
-            get(Key::Workspace, target)
-        };
-        let phone = workspace.phone.trim_start_matches('+');
-        let mut requests = vec![
-            deal(&format!("phoneNumber=%2B{phone}")),
-            deal(&format!("email={}", workspace.email)),
-            deal(&format!("dealId={}", workspace.deal)),
-            deal(&format!("externalId={}", workspace.external_id)),
-            deal(&format!(
-                "email={}&externalId={}",
-                workspace.email, workspace.external_id
-            )),
-            get(Key::Token, format!("/tickets/{}", workspace.ticket)),
-            get(Key::Token, format!("/api/v1/deals/{}/log", workspace.deal)),
-            get(
-                Key::Partner,
-                format!("/products-by-name?name={}", workspace.word.to_lowercase()),
-            ),
-            report(&format!("&deal_id={}", workspace.deal)).quiet(),
-            report(&format!("&conversation_id={}", workspace.conversation)).quiet(),
-            report(&format!("&agent_id={}", workspace.instance)),
-            report(&format!("&external_id={}", workspace.channel_id)).quiet(),
-            report(&format!("&error_code={}", workspace.error_code)),
+        let lower = workspace.word.to_lowercase();
+        let (instance, own_instance) = (workspace.instance.to_string(), self.instance.to_string());
+        let named = [
+            ("{phone}", workspace.phone.trim_start_matches('+')),
+            ("{email}", &workspace.email),
+            ("{deal}", &workspace.deal),
+            ("{external}", &workspace.external_id),
+            ("{ticket}", &workspace.ticket),
+            ("{word}", &workspace.word),
+            ("{lower}", &lower),
+            ("{conversation}", &workspace.conversation),
+            ("{instance}", &instance),
+            ("{channel}", &workspace.channel_id),
+            ("{error}", &workspace.error_code),
+            ("{product}", &workspace.product),
+            ("{product-id}", &workspace.product_id),
+            ("{owner}", &workspace.owner_email),
+            ("{template}", &workspace.template),
+            ("{own-deal}", &self.deal),
+            ("{own-ticket}", &self.ticket),
+            ("{own-instance}", &own_instance),
         ];
-        let site = format!("{}%20site", workspace.word);
-        for set in ["conversations", "tickets"] {
-            for filter in [
-                format!("agent_id={}", workspace.instance),
-                format!("source={site}"),
-                format!(
-                    "agent_type=ai&sources={site}&agent_ids={}",
-                    workspace.instance
-                ),
-            ] {
-                let target = format!("/v1/analytics/{set}/day?group_by=source&{filter}");
-                let request = get(Key::Workspace, target);
-                let shows = set == "conversations";
-                requests.push(if shows { request } else { request.quiet() });
+        let name = |text: &str| {
+            let each = named.iter();
+            each.fold(text.to_owned(), |text, (of, name)| text.replace(of, name))
+        };
+        let mut keys = ["crawl", "template"].into_iter();
+        let mut requests = Vec::new();
+        for row in REQUESTS.trim().lines() {
+            let mut words = row.splitn(5, ' ');
+            let mut word = || words.next().unwrap_or_default();
+            let shows = word() == "shows";
+            let key = match word() {
+                "partner" => Key::Partner,
+                "token" => Key::Token,
+                _ => Key::Workspace,
+            };
+            let method = word();
+            let mut request = self.with(key, method, name(word()), workspace);
+            request.shows = shows;
+            let body = name(word());
+            if !body.is_empty() {
+                request.body = serde_json::from_str(&body).expect("JSON");
             }
+            if request.target == "/send-notification" {
+                // So that repeats of it are one message.
+                let key = keys.next().expect("two of them");
+                let key = format!("{}-{key}", workspace.idempotency_key);
+                request.more.push(("idempotency-key", key));
+            }
+            requests.push(request);
         }
-        requests.extend(self.changes(workspace));
-        // Requests that name nothing: they return everything of one's own workspace.
-        for entity in ["conversations", "messages", "contacts", "deals"] {
-            requests.push(get(
-                Key::Workspace,
-                format!("/v1/export/{entity}?limit=1000"),
-            ));
-            let ids = format!("/v1/export/{entity}/ids?limit=1000");
-            requests.push(get(Key::Workspace, ids).quiet());
-        }
-        let all = "conversations/month?group_by=agent_type,agent_id,source";
-        requests.push(get(Key::Workspace, format!("/v1/analytics/{all}")));
-        let fresh = get(Key::Workspace, "/v1/analytics/freshness".to_owned());
-        requests.push(fresh.quiet());
-        requests.push(report(""));
-        requests.push(get(Key::Workspace, "/v1/whoami".to_owned()));
-        requests.push(get(Key::Token, "/tickets".to_owned()));
-        requests.push(get(Key::Token, "/tickets?status=open".to_owned()));
         requests
-    }
-
-    fn changes(&self, workspace: &FilledWorkspace) -> Vec<Request> {
-        let send = |key, method, target: String, body: Value| {
-            let request = self.with(key, method, target, workspace);
-            Request { body, ..request }.quiet()
-        };
-        let create = |more: Value| {
-            let mut body = json!({"name": "Ana", "phoneNumber": "+5511987540003"});
-            let fields = body.as_object_mut().expect("an object");
-            fields.extend(more.as_object().expect("an object").clone());
-            send(Key::Partner, "POST", "/deal".to_owned(), body)
-        };
-        let patch_deal =
-            |deal: &str, body: Value| send(Key::Partner, "PATCH", format!("/deal/{deal}"), body);
-        let patch_ticket = |ticket: &str, body: Value| {
-            send(Key::Token, "PATCH", format!("/tickets/{ticket}"), body)
-        };
-        let log = json!({"type": "success", "subject": "Vendido"});
-        let mut notify = send(
-            Key::Partner,
-            "POST",
-            "/send-notification".to_owned(),
-            json!({
-                "name": "Ana", "phoneNumber": "+5511987540002", "instanceId": workspace.instance,
-                "source": "site", "messageTemplate": workspace.template, "replacements": ["Ana"],
-            }),
-        );
-        // So that repeats of it are one message.
-        notify.more.push((
-            "idempotency-key",
-            format!("{}-crawl", workspace.idempotency_key),
-        ));
-        let mut foreign_template = send(
-            Key::Partner,
-            "POST",
-            "/send-notification".to_owned(),
-            json!({
-                "name": "Ana", "phoneNumber": "+5511987540002", "instanceId": self.instance,
-                "source": "site", "messageTemplate": workspace.template, "replacements": ["Ana"],
-            }),
-        );
-        foreign_template.more.push((
-            "idempotency-key",
-            format!("{}-template", workspace.idempotency_key),
-        ));
-        vec![
-            notify,
-            foreign_template,
-            create(json!({"productExternalId": workspace.product})),
-            create(json!({"productId": workspace.product_id})),
-            create(json!({"instanceId": workspace.instance})),
-            create(
-                json!({"instanceId": self.instance, "messageTemplate": workspace.template, "replacements": ["Ana"]}),
-            ),
-            patch_deal(&workspace.deal, json!({"stageCode": "negotiating"})),
-            patch_deal(&self.deal, json!({"ownerEmail": workspace.owner_email})),
-            patch_deal(&self.deal, json!({"propertyExternalId": workspace.product})),
-            send(
-                Key::Token,
-                "POST",
-                format!("/api/v1/deals/{}/log", workspace.deal),
-                log,
-            ),
-            patch_ticket(&workspace.ticket, json!({"status": "answered"})),
-            patch_ticket(&self.ticket, json!({"ownerEmail": workspace.owner_email})),
-        ]
     }
 
     /// The requests with the cursors that the other workspace got, each with its cursor.
@@ -275,14 +246,6 @@ impl Requests {
             found.push((self.with(key, "GET", target, other), cursor));
         }
         found
-    }
-}
-
-impl Request {
-    /// Its answer need not name anything.
-    fn quiet(mut self) -> Self {
-        self.shows = false;
-        self
     }
 }
 

@@ -1,6 +1,6 @@
 //! A workspace with its own word in every field.
 
-use leadhost_tests::{Answer, Host};
+use leadhost_tests::{Answer, Host, Json};
 use serde_json::{Value, json};
 
 /// The endings of its phones: two people's, an unreachable person's, and its own
@@ -40,12 +40,9 @@ impl FilledWorkspace {
         let applied = host.admin("POST", "/admin/v1/apply").bearer(&admin);
         let report = applied.json(&file).send().await.expect(200).json();
         let key = |kind: &str| {
-            let keys = report["keys"].as_array().expect("keys");
+            let keys = report["keys"].list();
             let made = keys.iter().find(|key| key["kind"] == kind);
-            made.expect("the key was made")["key"]
-                .as_str()
-                .expect("a key")
-                .to_owned()
+            made.expect("the key was made")["key"].text().to_owned()
         };
         let mut workspace = Self {
             word: word.to_owned(),
@@ -103,9 +100,8 @@ impl FilledWorkspace {
         self.patch(host, &self.deal, &patch).await;
         let log = json!({"type": "success", "subject": format!("{word} vendeu"),
             "description": format!("{word} assinou"), "metadata": {"salesPrice": format!("{word} 1")}});
-        let logged = host
-            .post(&format!("/api/v1/deals/{}/log", self.deal))
-            .json(&log);
+        let logged = host.post(&format!("/api/v1/deals/{}/log", self.deal));
+        let logged = logged.json(&log);
         self.bearer(logged).send().await.expect(201);
 
         let tickets = self.bearer(host.get("/tickets")).send().await;
@@ -120,7 +116,6 @@ impl FilledWorkspace {
         self.channel_id = ids.expect("a message went out").to_owned();
     }
 
-    /// Sends a lead of the form. Returns its deal.
     async fn lead(&self, host: &Host, form: &str, id: &str, last: &str) -> String {
         let word = &self.word;
         let phone = format!("{}{last}", &self.phone[..self.phone.len() - 4]);
@@ -148,13 +143,12 @@ impl FilledWorkspace {
         super::Request::notify(self, phone, key).send(host).await
     }
 
-    /// Returns all rows of an export.
     pub async fn rows(&self, host: &Host, entity: &str) -> Vec<Value> {
         let key = format!("Bearer {}", self.workspace_key);
         let ask = host.get(&format!("/v1/export/{entity}?limit=1000"));
         let page = ask.header("authorization", &key).send().await;
         let page = page.expect(200).json();
-        page["data"].as_array().expect("rows").clone()
+        page["data"].list().clone()
     }
 
     /// The same workspace with unknown ids and words of the same length.

@@ -6,7 +6,7 @@ mod crawl;
 mod filled_workspace;
 mod partners;
 
-use leadhost_tests::{Host, Log, On, guests, until};
+use leadhost_tests::{Host, Log, On, eventually, guests, has};
 use serde_json::Value;
 
 use crawl::{Request, Requests};
@@ -35,9 +35,9 @@ async fn workspaces(on: On) -> (Host, FilledWorkspace, FilledWorkspace) {
 
 /// Waits until no message is in flight: nothing changes by itself any more.
 async fn comes_to_rest(host: &Host) {
-    until("all messages are out or failed", async || {
+    eventually("all messages are out or failed", async || {
         let sends = host.count("select count(*) from sends").await;
-        (sends == 0).then_some(())
+        sends == 0
     })
     .await;
 }
@@ -69,11 +69,8 @@ async fn requests_of_one_workspace_show_nothing_of_the_other(on: On) {
         let answer = request.send(&host).await;
         assert!(answer.status < 300, "{request}: {:?}", answer.body);
         is_clean(&request.to_string(), &whole(&answer));
-        assert!(
-            !request.shows || shows_mine(&answer),
-            "{request} shows nothing: {:?}",
-            answer.body
-        );
+        let is_so = !request.shows || shows_mine(&answer);
+        assert!(is_so, "{request} shows nothing: {:?}", answer.body);
     }
 
     // Messages that the requests began go out in the background, and change the exports.
@@ -106,7 +103,7 @@ async fn requests_of_one_workspace_show_nothing_of_the_other(on: On) {
     }
 
     let log = log.take();
-    assert!(log.contains("answered"), "the log was captured");
+    has!(log, "answered"; "the log was captured");
     is_clean("the log", &log);
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
     let metrics = without_connections(metrics.text());
@@ -163,7 +160,6 @@ fn shows_mine(answer: &leadhost_tests::Answer) -> bool {
     text(&answer.body).contains(MINE.0)
 }
 
-/// The names of the headers, and the values of those that describe the answer.
 fn headers(answer: &leadhost_tests::Answer) -> Vec<(String, String)> {
     let mut headers: Vec<_> = answer
         .headers

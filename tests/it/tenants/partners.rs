@@ -1,7 +1,7 @@
 //! Several partners in one workspace: no answer shows a partner what only another one brought.
 
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_tests::{Answer, Ask, Declared, Host, On, guests, until};
+use leadhost_tests::{Answer, Ask, Declared, Host, Json, On, fields, guests, lacks, until};
 use serde_json::{Value, json};
 
 use super::{text, whole};
@@ -123,7 +123,6 @@ impl Shared {
         said(&ask.send().await.expect(201).json()["dealId"])
     }
 
-    /// A lead of a form.
     async fn lead(&self, form: &str, body: Value) -> String {
         let ask = self.host.post(&self.declared.address(form)).json(&body);
         said(&ask.send().await.expect(200).json()["leads"][0]["dealId"])
@@ -136,7 +135,7 @@ impl Shared {
         let fields = whole.as_object_mut().expect("an object");
         fields.extend(body.as_object().expect("an object").clone());
         let ask = self.ask(system, "POST", "/send-notification");
-        let key = whole["phoneNumber"].as_str().expect("a phone").to_owned();
+        let key = whole["phoneNumber"].text().to_owned();
         let ask = ask.header("idempotency-key", &key).json(&whole);
         ask.send().await.expect(200)
     }
@@ -150,15 +149,14 @@ impl Shared {
     async fn tickets(&self, system: &System) -> Vec<Value> {
         let ask = self.desk(system, "GET", "/tickets");
         let page = ask.send().await.expect(200).json();
-        page["tickets"].as_array().expect("a list").clone()
+        page["tickets"].list().clone()
     }
 }
 
 fn said(value: &Value) -> String {
-    value.as_str().expect("a text").to_owned()
+    value.text().to_owned()
 }
 
-/// Encodes a value of a query.
 fn encoded(value: &str) -> String {
     value.replace('+', "%2B").replace('@', "%40")
 }
@@ -166,7 +164,6 @@ fn encoded(value: &str) -> String {
 /// The ways by which a person comes in.
 const WAYS: [&str; 4] = ["deal", "deal with a message", "lead", "notification"];
 
-/// The partner `acme` brings the person.
 async fn bring(world: &Shared, way: &str, person: &Person<'_>) {
     let acme = &world.acme;
     let Person { name, phone, email } = person;
@@ -228,10 +225,7 @@ async fn shows_nothing_of(on: On, way: &str) {
         let clean = |what: &str, answer: &Answer| {
             let shown = whole(answer);
             for word in hidden {
-                assert!(
-                    !shown.contains(word),
-                    "{way}, {own}: {what} shows {word}: {shown}"
-                );
+                lacks!(shown, word; "{way}, {own}: {what} shows");
             }
         };
         let bravo = &world.bravo;
@@ -305,21 +299,16 @@ async fn shows_nothing_of(on: On, way: &str) {
         let patched = patch.json(&json!({"stageCode": "transferred"}));
         clean("PATCH /deal", &patched.send().await.expect(202));
         let listed = until("the partner has its ticket", async || {
-            let page = world
-                .desk(bravo, "GET", "/tickets")
-                .send()
-                .await
-                .expect(200);
+            let page = world.desk(bravo, "GET", "/tickets").send().await;
+            let page = page.expect(200);
             clean("GET /tickets", &page);
-            let tickets = page.json()["tickets"].as_array().expect("a list").clone();
+            let tickets = page.json()["tickets"].list().clone();
             (!tickets.is_empty()).then_some(tickets)
         });
         for ticket in listed.await {
             let target = format!("/tickets/{}", said(&ticket["id"]));
-            clean(
-                "GET /tickets/{id}",
-                &world.desk(bravo, "GET", &target).send().await,
-            );
+            let given = "GET /tickets/{id}";
+            clean(given, &world.desk(bravo, "GET", &target).send().await);
             let change = json!({"ownerEmail": "nilda@example.com"});
             let changed = world.desk(bravo, "PATCH", &target).json(&change);
             clean("PATCH /tickets/{id}", &changed.send().await.expect(200));
@@ -353,9 +342,7 @@ async fn a_partner_finds_and_sees_all_that_its_own_deals_and_notifications_said(
             assert_eq!(found.len(), 1, "{way}: {query}");
             let person = &found[0]["person"];
             let name = if *way == "notification" { "Alba" } else { NAME };
-            assert_eq!(person["name"], name, "{way}");
-            assert_eq!(person["email"], email, "{way}");
-            assert_eq!(person["phoneNumber"], phone, "{way}");
+            fields!(person, {"name": name, "email": email, "phoneNumber": phone}; "{way}");
         }
     }
 }
@@ -416,18 +403,15 @@ async fn the_only_partner_of_a_workspace_sees_everything(on: On) {
     bring(&world, "notification", &FIRST).await;
     let event = json!({"inbound": {"from": "5511987650177", "name": "Caio", "text": "Oi"}});
     let ask = world.host.post(&world.declared.webhook("voice"));
-    ask.json(&json!({"events": [event]}))
-        .send()
-        .await
-        .expect(200);
+    let ask = ask.json(&json!({"events": [event]}));
+    ask.send().await.expect(200);
     world
         .deal(&world.acme, json!({"name": "x", "email": EMAIL}))
         .await;
     let found = world
         .find(&world.acme, &format!("email={}", encoded(EMAIL)))
         .await;
-    assert_eq!(found[0]["person"]["name"], NAME);
-    assert_eq!(found[0]["person"]["phoneNumber"], PHONE);
+    fields!(found, {"0.person.name": NAME, "0.person.phoneNumber": PHONE});
     // A name that only the contact itself gave.
     let own = json!({"name": "C.", "phoneNumber": "+5511987650177"});
     let deal = world.deal(&world.acme, own).await;

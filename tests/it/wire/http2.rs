@@ -1,16 +1,11 @@
 //! Many concurrent requests over one connection, in clear text with prior
 //! knowledge.
 
-use std::time::Duration;
-
-use leadhost_tests::{Host, On, Options, guests};
+use leadhost_tests::{Host, LONG, On, Options, guests};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 use super::{Http2Client, get, json, request};
-
-/// Far more than anything here takes.
-const LONG: Duration = Duration::from_secs(120);
 
 const SOURCE: &str =
     "\n[[connections]]\nname = \"form\"\npartner = \"acme\"\nplugin = \"mapping\"\n";
@@ -108,9 +103,8 @@ async fn a_client_that_asks_nothing_is_disconnected() {
     stream.write_all(&settings).await.expect("open");
     let mut said = Vec::new();
     // A reset is an end too.
-    let _ = timeout(LONG, stream.read_to_end(&mut said))
-        .await
-        .expect("the server closes the connection");
+    let read = timeout(LONG, stream.read_to_end(&mut said)).await;
+    let _ = read.expect("the server closes the connection");
     assert_eq!(said.get(3), Some(&4), "its settings come first: {said:?}");
 }
 
@@ -123,8 +117,7 @@ async fn the_admin_address_speaks_http_1_alone() {
     stream.write_all(preface).await.expect("open");
     let mut said = Vec::new();
     // A reset is an end too.
-    let _ = timeout(LONG, stream.read_to_end(&mut said))
-        .await
-        .expect("the server closes the connection");
+    let read = timeout(LONG, stream.read_to_end(&mut said)).await;
+    let _ = read.expect("the server closes the connection");
     assert!(said.is_empty(), "no settings come: {said:?}");
 }

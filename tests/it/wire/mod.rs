@@ -12,7 +12,6 @@ use tokio::task::JoinHandle;
 mod http2;
 mod tls;
 
-/// A client with prior knowledge of HTTP/2.
 struct Http2Client {
     sender: SendRequest<Full<Bytes>>,
     /// Ends with the connection.
