@@ -6,6 +6,7 @@ mod target;
 mod tls_fault;
 
 use std::ops::Deref;
+use std::pin::Pin;
 
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Body, Bytes, Incoming};
@@ -104,6 +105,8 @@ pub struct AdminClient {
 }
 
 pub fn block_on<T>(command: impl Future<Output = CommandResult<T>>) -> CommandResult<T> {
+    // The runtime is compiled for each type of future.
+    let command: Pin<Box<dyn Future<Output = _> + '_>> = Box::pin(command);
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -503,7 +506,8 @@ impl AdminClient {
         T: DeserializeOwned,
         B: Body<Data = Bytes, Error = std::io::Error> + Send + Unpin + 'static,
     {
-        Box::pin(self.exchange(Method::PUT, path, content_type, body)).await
+        let answer = Box::pin(self.exchange(Method::PUT, path, content_type, body));
+        self.read(answer.await?)
     }
 
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> CommandResult<AdminAnswer<T>> {
@@ -522,9 +526,19 @@ impl AdminClient {
         content_type: &str,
         body: Bytes,
     ) -> CommandResult<Answered<T>> {
-        let body = Full::new(body);
         // The exchange holds the state of a TLS connection.
-        let exchange = Box::pin(self.exchange(method, path, content_type, body));
+        let answer = Box::pin(self.ask_in_time(method, path, content_type, body));
+        self.read(answer.await?)
+    }
+
+    async fn ask_in_time(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Bytes,
+    ) -> CommandResult<Result<Value, ServiceRefusal>> {
+        let exchange = self.exchange(method, path, content_type, Full::new(body));
         tokio::time::timeout(PATIENCE, exchange)
             .await
             .map_err(|_| {
@@ -540,15 +554,32 @@ impl AdminClient {
             })?
     }
 
-    async fn exchange<T, B>(
+    fn read<T: DeserializeOwned>(
+        &self,
+        answer: Result<Value, ServiceRefusal>,
+    ) -> CommandResult<Answered<T>> {
+        let json = match answer {
+            Ok(json) => json,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let content = T::deserialize(&json).map_err(|error| {
+            failed!(
+                "the service at {} sent an answer that this command cannot read: {error}",
+                self.target.authority
+            )
+            .hint("use the `leadhost` program of the service's version")
+        })?;
+        Ok(Ok(AdminAnswer { content, json }))
+    }
+
+    async fn exchange<B>(
         &self,
         method: Method,
         path: &str,
         content_type: &str,
         body: B,
-    ) -> CommandResult<Answered<T>>
+    ) -> CommandResult<Result<Value, ServiceRefusal>>
     where
-        T: DeserializeOwned,
         B: Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
@@ -606,17 +637,7 @@ impl AdminClient {
         let bytes = bytes.to_bytes();
         let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         if status.is_success() {
-            let content = T::deserialize(&body).map_err(|error| {
-                failed!(
-                    "the service at {} sent an answer that this command cannot read: {error}",
-                    self.target.authority
-                )
-                .hint("use the `leadhost` program of the service's version")
-            })?;
-            return Ok(Ok(AdminAnswer {
-                content,
-                json: body,
-            }));
+            return Ok(Ok(body));
         }
         let message = AdminError::deserialize(&body).map_or_else(
             |_| format!("the service at {} answered {status}", self.target.authority),

@@ -1,6 +1,8 @@
 //! The base layer that everything above the store and the plugins shares. It knows neither
 //! HTTP nor the pipeline.
 
+use std::pin::Pin;
+
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
@@ -68,8 +70,9 @@ impl Core {
         F::Output: Send + 'static,
     {
         let hold = self.shutdown.hold();
-        // Boxed, because spawning moves the future several times, and this one is large.
-        let work = trace::carried(Box::pin(work));
+        // Spawning moves the future several times, and is compiled for each type of it.
+        let work: Pin<Box<dyn Future<Output = F::Output> + Send>> = Box::pin(work);
+        let work = trace::carried(work);
         let working = async move {
             let output = work.await;
             drop(hold);

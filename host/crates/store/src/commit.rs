@@ -22,14 +22,15 @@ impl Store {
         match &self.database {
             Database::Sqlite(db) => {
                 let clock = Arc::clone(&self.clock);
-                db.write(ending(
+                let (steps, outcomes) = ending(
                     steps!(|tx| {
                         let read_set = decide::read_set(&batch, |_| None);
                         operations::batch::run(tx, clock.as_ref(), &batch, read_set).await
                     }),
                     End::Commit,
-                ))
-                .await
+                );
+                db.write(steps).await?;
+                outcomes.take()
             }
             Database::Postgres(db) => {
                 // A batch has its own deadline, so that its commit status is looked up even

@@ -10,7 +10,7 @@ use super::postgres::health::Health;
 use super::sql::{Arg, Sql, owned, steps};
 use super::sqlite::checkpoint::empty_log;
 use super::sqlite::db::Db as SqliteDb;
-use super::sqlite::threads::{End, JobLength, TxSteps, ending};
+use super::sqlite::threads::{End, JobLength, Kept, Steps, TxSteps, deciding, ending};
 use crate::prelude::*;
 
 #[derive(Clone)]
@@ -18,10 +18,6 @@ pub enum Database {
     Sqlite(Arc<SqliteDb>),
     Postgres(Arc<PostgresDb>),
 }
-
-/// The steps of an operation. Boxed, so that what runs them is compiled once for each type of
-/// result, and not for each operation.
-type Steps<T> = Box<dyn for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send>;
 
 type RowReader<T> = fn(&SqlRow<'_>) -> Result<T, StoreError>;
 
@@ -45,7 +41,7 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        let steps = Box::new(ending(steps, End::Undo));
+        let steps = ending(steps, End::Undo);
         self.run(Session::Read(JobLength::Short), rows, steps).await
     }
 
@@ -55,7 +51,7 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        let steps = Box::new(ending(steps, End::Undo));
+        let steps = ending(steps, End::Undo);
         self.run(Session::Read(JobLength::Long), rows, steps).await
     }
 
@@ -104,7 +100,7 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        let steps = Box::new(ending(steps, End::Undo));
+        let steps = ending(steps, End::Undo);
         self.run_aside(Session::Read(JobLength::Short), steps).await
     }
 
@@ -115,7 +111,8 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        self.write_or_undo(rows, ending(steps, End::Commit)).await
+        self.run(Session::Write, rows, ending(steps, End::Commit))
+            .await
     }
 
     /// Like [`Self::write`], but the operation decides whether to commit or to roll back.
@@ -128,7 +125,7 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
-        self.run(Session::Write, rows, Box::new(steps)).await
+        self.run(Session::Write, rows, deciding(steps)).await
     }
 
     /// Writes what keeps the hosts of a shared store together, like [`Self::write_or_undo`], but not behind
@@ -138,7 +135,7 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
-        self.run_aside(Session::Write, Box::new(steps)).await
+        self.run_aside(Session::Write, deciding(steps)).await
     }
 
     /// Writes, by one statement, a row that shows that the store can be written to. It does
@@ -148,7 +145,7 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        let steps = Box::new(ending(steps, End::Commit));
+        let steps = ending(steps, End::Commit);
         self.run_aside(Session::WriteOne, steps).await
     }
 
@@ -158,7 +155,7 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        let steps = Box::new(ending(steps, End::Commit));
+        let steps = ending(steps, End::Commit);
         self.run(Session::WriteOne, VisibleRows::Exempt, steps)
             .await
     }
@@ -172,12 +169,31 @@ impl Database {
         }
     }
 
-    fn run<'f, T: Send + 'static>(
+    async fn run<T: Send + 'static>(
+        &self,
+        session: Session,
+        rows: VisibleRows<'_>,
+        (steps, result): (Steps, Kept<T>),
+    ) -> Result<T, StoreError> {
+        self.run_steps(session, rows, steps).await?;
+        result.take()
+    }
+
+    async fn run_aside<T: Send + 'static>(
+        &self,
+        session: Session,
+        (steps, result): (Steps, Kept<T>),
+    ) -> Result<T, StoreError> {
+        self.run_steps_aside(session, steps).await?;
+        result.take()
+    }
+
+    fn run_steps<'f>(
         &'f self,
         session: Session,
         rows: VisibleRows<'f>,
-        steps: Steps<T>,
-    ) -> StoreFuture<'f, T> {
+        steps: Steps,
+    ) -> StoreFuture<'f, ()> {
         match self {
             Self::Sqlite(db) => Box::pin(on_sqlite(db, session, steps)),
             Self::Postgres(db) => within(db.health(), async move {
@@ -194,11 +210,7 @@ impl Database {
         }
     }
 
-    fn run_aside<T: Send + 'static>(
-        &self,
-        session: Session,
-        steps: Steps<T>,
-    ) -> StoreFuture<'_, T> {
+    fn run_steps_aside(&self, session: Session, steps: Steps) -> StoreFuture<'_, ()> {
         match self {
             Self::Sqlite(db) => Box::pin(on_sqlite(db, session, steps)),
             Self::Postgres(db) => aside(db.health(), async move {
@@ -215,11 +227,7 @@ impl Database {
     }
 }
 
-async fn on_sqlite<T: Send + 'static>(
-    db: &SqliteDb,
-    session: Session,
-    steps: Steps<T>,
-) -> Result<T, StoreError> {
+async fn on_sqlite(db: &SqliteDb, session: Session, steps: Steps) -> Result<(), StoreError> {
     match session {
         Session::Read(length) => db.read(length, steps).await,
         Session::Write | Session::WriteOne => db.write(steps).await,
@@ -227,20 +235,16 @@ async fn on_sqlite<T: Send + 'static>(
 }
 
 /// Runs steps that are one statement.
-async fn alone<T>(connection: PostgresTransaction, steps: Steps<T>) -> Result<T, StoreError> {
-    let (value, _) = steps(&mut Tx::Postgres(connection)).await?;
-    Ok(value)
+async fn alone(connection: PostgresTransaction, steps: Steps) -> Result<(), StoreError> {
+    steps(&mut Tx::Postgres(connection)).await?;
+    Ok(())
 }
 
 /// Runs the steps in this transaction, and ends it as they decide.
-async fn in_transaction<T>(
-    transaction: PostgresTransaction,
-    steps: Steps<T>,
-) -> Result<T, StoreError> {
+async fn in_transaction(transaction: PostgresTransaction, steps: Steps) -> Result<(), StoreError> {
     let mut tx = Tx::Postgres(transaction);
-    let (value, how) = steps(&mut tx).await?;
-    end(tx, how).await?;
-    Ok(value)
+    let how = steps(&mut tx).await?;
+    end(tx, how).await
 }
 
 async fn end(tx: Tx, how: End) -> Result<(), StoreError> {

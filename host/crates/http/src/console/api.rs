@@ -95,13 +95,17 @@ impl AdminApi<'_> {
         path: &str,
         body: impl Into<Bytes>,
     ) -> Result<T, ApiRefusal> {
+        let answer = Box::pin(self.bytes(method, path, body.into())).await?;
+        serde_json::from_slice(&answer).map_err(|error| ApiError::internal(error).into())
+    }
+
+    async fn bytes(&self, method: Method, path: &str, body: Bytes) -> Result<Vec<u8>, ApiRefusal> {
         let head = self.head(method, path)?;
-        let reply = self.answer(&head, body.into()).await?;
+        let reply = self.answer(&head, body).await?;
         let status = reply.status();
         let bytes: Vec<u8> = reply.into_body().flatten().collect();
         if status.is_success() {
-            return serde_json::from_slice(&bytes)
-                .map_err(|error| ApiError::internal(error).into());
+            return Ok(bytes);
         }
         let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let message = AdminError::deserialize(&body)

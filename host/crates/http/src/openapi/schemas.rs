@@ -20,6 +20,10 @@ impl Schemas {
         let mut found: Vec<(String, RefOr<Schema>)> = Vec::new();
         T::schemas(&mut found);
         found.push((T::name().into_owned(), T::schema()));
+        self.add_found(&T::name(), found, whole)
+    }
+
+    fn add_found(&mut self, name: &str, found: Vec<(String, RefOr<Schema>)>, whole: bool) -> Value {
         let found: BTreeMap<String, Value> = found
             .into_iter()
             .map(|(name, schema)| {
@@ -38,7 +42,7 @@ impl Schemas {
             }
             self.0.insert(name.clone(), schema);
         }
-        named(&T::name())
+        named(name)
     }
 
     /// Adds the type of a body and returns a reference to its schema. Unlike in answers, only the

@@ -5,7 +5,7 @@ use std::fs::File;
 use super::commits::Commits;
 use super::connections::{self, SqliteOptions};
 use super::single_host::SingleHost;
-use super::threads::{self, End, JobLength, StoreThreads, TxSteps, ending};
+use super::threads::{self, End, JobLength, Steps, StoreThreads, ending};
 use crate::high_water_mark::HighWaterMark;
 use crate::prelude::*;
 use crate::sql::steps;
@@ -47,21 +47,13 @@ impl Db {
     }
 
     /// Reads in one snapshot, which the steps undo.
-    pub async fn read<T, F>(&self, length: JobLength, steps: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
-    {
+    pub async fn read(&self, length: JobLength, steps: Steps) -> Result<(), StoreError> {
         self.reading.run(length, steps).await
     }
 
     /// Writes in one transaction. It sees all earlier writes, and a clock that it reads
     /// is later than any that an earlier transaction read.
-    pub async fn write<T, F>(&self, steps: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
-    {
+    pub async fn write(&self, steps: Steps) -> Result<(), StoreError> {
         self.high_water_mark.opens().await;
         self.writing.run(JobLength::Short, steps).await
     }
@@ -81,15 +73,12 @@ impl Db {
     /// Limits the pages of the file, as a full disk would. For tests. 0 lifts the limit.
     pub async fn limit_pages(&self, pages: u32) {
         self.options.note_bound(pages);
-        let bounded = self.writing.run(
-            JobLength::Short,
-            ending(
-                steps!(|tx| connections::bound(threads::connection(tx)?, pages)),
-                // The limit belongs to the connection, and outlives the rollback.
-                End::Undo,
-            ),
+        let (bound, _) = ending(
+            steps!(|tx| connections::bound(threads::connection(tx)?, pages)),
+            // The limit belongs to the connection, and outlives the rollback.
+            End::Undo,
         );
-        if let Err(error) = bounded.await {
+        if let Err(error) = self.writing.run(JobLength::Short, bound).await {
             tracing::warn!(%error, "page limit not applied until the file is opened again");
         }
     }

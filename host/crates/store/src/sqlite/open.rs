@@ -132,11 +132,9 @@ pub fn for_file(database: &Path, error: StoreError) -> StoreError {
 /// Brings the schema up to date and returns the store's id.
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
     let new = uuid_at(clock.now());
-    db.write(ending(
-        steps!(|tx| prepare_on(connection(tx)?, new)),
-        End::Commit,
-    ))
-    .await
+    let (steps, id) = ending(steps!(|tx| prepare_on(connection(tx)?, new)), End::Commit);
+    db.write(steps).await?;
+    id.take()
 }
 
 /// Opens the file for a reader that needs all of it and is alone on it. Brings the schema up
@@ -212,15 +210,10 @@ const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
 
 /// Returns the newest stamp of any feed, in microseconds since 1970.
 pub async fn newest(db: &Db) -> Result<i64, StoreError> {
-    db.read(
-        JobLength::Short,
-        steps!(|tx| {
-            let connection = connection(tx)?;
-            let newest: i64 = connection.query_row(NEWEST, [], |row| row.get(0))?;
-            Ok((newest, End::Undo))
-        }),
-    )
-    .await
+    let read = steps!(|tx| Ok(connection(tx)?.query_row(NEWEST, [], |row| row.get(0))?));
+    let (steps, newest) = ending(read, End::Undo);
+    db.read(JobLength::Short, steps).await?;
+    newest.take()
 }
 
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {

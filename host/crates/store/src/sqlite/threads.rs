@@ -32,19 +32,57 @@ pub enum End {
     Undo,
 }
 
-/// Returns an operation whose transaction always ends in this way if it succeeds.
-pub fn ending<T, F>(
-    steps: F,
-    end: End,
-) -> impl for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static
+/// The steps of an operation, whatever their result: what runs them is compiled once, and not for each type.
+pub type Steps = Box<dyn for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, End> + Send>;
+
+/// What steps leave when they have run.
+pub struct Kept<T>(Arc<Mutex<Option<T>>>);
+
+impl<T: Send + 'static> Kept<T> {
+    pub fn take(self) -> Result<T, StoreError> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        kept.ok_or_else(without_a_result)
+    }
+
+    fn keep<'t>(self, steps: TxSteps<'t, (T, End)>) -> TxSteps<'t, End> {
+        Box::pin(async move {
+            let (value, end) = steps.await?;
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+            Ok(end)
+        })
+    }
+}
+
+fn without_a_result() -> StoreError {
+    StoreError::Inconsistent {
+        what: "a store operation ended without a result".to_owned(),
+    }
+}
+
+/// Takes steps that say how their transaction ends.
+pub fn deciding<T, F>(steps: F) -> (Steps, Kept<T>)
+where
+    T: Send + 'static,
+    F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
+{
+    let (kept, keeping) = {
+        let kept = Arc::default();
+        (Kept(Arc::clone(&kept)), Kept(kept))
+    };
+    (Box::new(move |tx| keeping.keep(steps(tx))), kept)
+}
+
+/// Takes steps whose transaction always ends in this way if they succeed.
+pub fn ending<T, F>(steps: F, end: End) -> (Steps, Kept<T>)
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
 {
-    move |tx| {
-        let steps = steps(tx);
-        Box::pin(async move { Ok((steps.await?, end)) })
-    }
+    deciding(move |tx| ended(steps(tx), end))
+}
+
+fn ended<T: Send>(steps: TxSteps<'_, T>, end: End) -> TxSteps<'_, (T, End)> {
+    Box::pin(async move { Ok((steps.await?, end)) })
 }
 
 /// How long a read may take, for scheduling.
@@ -103,11 +141,7 @@ impl Holder {
         }
     }
 
-    fn within<T>(
-        &mut self,
-        begin: &str,
-        steps: impl for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)>,
-    ) -> Result<T, StoreError> {
+    fn within(&mut self, begin: &str, steps: Steps) -> Result<(), StoreError> {
         let tx = self.tx()?;
         batch(tx, begin)?;
         let result = std::panic::catch_unwind(AssertUnwindSafe(|| at_once(steps(tx))));
@@ -119,17 +153,12 @@ impl Holder {
             }
         };
         let ended = match result {
-            Ok((value, End::Commit)) => batch(tx, "commit").map(|()| (value, End::Commit)),
-            Ok((value, End::Undo)) => batch(tx, "rollback").map(|()| (value, End::Undo)),
+            Ok(End::Commit) => batch(tx, "commit").map(|()| self.commits.add()),
+            Ok(End::Undo) => batch(tx, "rollback"),
             Err(error) => Err(error),
         };
         match ended {
-            Ok((value, end)) => {
-                if end == End::Commit {
-                    self.commits.add();
-                }
-                Ok(value)
-            }
+            Ok(()) => Ok(()),
             Err(error) => {
                 let is_at_rest = connection(tx).is_ok_and(|connection| connection.is_autocommit());
                 if !is_at_rest && batch(tx, "rollback").is_err() {
@@ -322,12 +351,8 @@ impl StoreThreads {
         Self { queue, begin }
     }
 
-    /// Runs an operation in a transaction of its own and returns its result.
-    pub async fn run<T, F>(&self, length: JobLength, steps: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
-    {
+    /// Runs an operation in a transaction of its own.
+    pub async fn run(&self, length: JobLength, steps: Steps) -> Result<(), StoreError> {
         let (answer, answered) = oneshot::channel();
         let running = Arc::new(RunningRead::default());
         let watched = Arc::clone(&running);
@@ -345,11 +370,7 @@ impl StoreThreads {
         let abandoned = Abandoned(&running);
         let result = answered.await;
         std::mem::forget(abandoned);
-        result.unwrap_or_else(|_| {
-            Err(StoreError::Inconsistent {
-                what: "a store operation ended without a result".to_owned(),
-            })
-        })
+        result.unwrap_or_else(|_| Err(without_a_result()))
     }
 }
 
@@ -468,7 +489,7 @@ select count(*) from numbers";
         let (threads, runs) = (Arc::clone(threads), runs.clone());
         let (end, until) = mpsc::channel::<()>();
         let running = tokio::spawn(async move {
-            let steps = ending(
+            let (steps, _) = ending(
                 steps!(|_tx| {
                     let _ = runs.send(());
                     let _ = until.recv();
@@ -482,7 +503,7 @@ select count(*) from numbers";
     }
 
     async fn short(threads: &StoreThreads) -> Result<(), StoreError> {
-        let steps = ending(steps!(|_tx| Ok(())), End::Undo);
+        let (steps, _) = ending(steps!(|_tx| Ok(())), End::Undo);
         threads.run(JobLength::Short, steps).await
     }
 
@@ -532,7 +553,7 @@ select count(*) from numbers";
         let (runs, began) = mpsc::channel();
         let own = Arc::clone(&threads);
         let read = tokio::spawn(async move {
-            let steps = ending(
+            let (steps, _) = ending(
                 steps!(|tx| {
                     let connection = connection(tx)?;
                     let flags = FunctionFlags::SQLITE_UTF8;
@@ -554,7 +575,7 @@ select count(*) from numbers";
     #[tokio::test(flavor = "multi_thread")]
     async fn an_operation_that_waits_for_something_else_is_an_error() {
         let (_folder, threads) = threads(1, 10);
-        let steps = ending(
+        let (steps, _) = ending(
             steps!(|_tx| {
                 std::future::pending::<()>().await;
                 Ok(())
