@@ -58,6 +58,7 @@ pub async fn a_phone_decides_before_an_address(world: &World) {
     let both = with_email(with_phone(world.lead(), "+551191"), "a@example.com");
     let both = world.bring(both).await;
     assert_eq!(both.contact_id, by_phone.contact_id);
+    assert_ne!(both.deal_id, by_phone.deal_id);
     assert_ne!(both.contact_id, by_mail.contact_id);
 }
 

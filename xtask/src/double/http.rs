@@ -261,6 +261,12 @@ mod tests {
     }
 
     #[test]
+    fn a_form_is_read_as_it_was_written() {
+        let fields = [("To".to_owned(), "whatsapp:+55 ção&=%".to_owned())];
+        assert_eq!(pairs(form(&fields).as_bytes()), fields);
+    }
+
+    #[test]
     fn a_truncated_body_is_no_request() {
         let text = "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nx=";
         assert!(read(&mut text.as_bytes()).is_err());

@@ -105,7 +105,10 @@ mod tests {
 
     #[test]
     fn a_database_of_another_version_is_refused_and_says_why() {
-        for (migrations, start_again) in [(&SQLITE, "data folder"), (&POSTGRES, "store.url")] {
+        for (migrations, start_again) in [
+            (&SQLITE, "another data folder"),
+            (&POSTGRES, "another database"),
+        ] {
             let newest = migrations.newest();
             let missing = |found| migrations.missing(found).map(Iterator::count);
             let all = migrations.texts.len();

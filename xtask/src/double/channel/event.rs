@@ -188,3 +188,30 @@ fn shuffle<T>(items: &mut [T], seed: u64) {
         items.swap(at, other);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_in_batches_or_in_another_order_and_none_is_lost() {
+        let arranged = |flush: Flush, most| {
+            let events = ["a", "b", "c"].map(|id| Status::new(id, "sent").into());
+            let batches = flush.arrange(events.to_vec(), most);
+            let id = |event: Event| match event {
+                Event::Status(status) => status.id,
+                Event::Inbound(_) | Event::Change { .. } => panic!("only statuses here"),
+            };
+            let ids = |batch: Vec<Event>| batch.into_iter().map(id).collect::<Vec<_>>();
+            batches.into_iter().map(ids).collect::<Vec<_>>()
+        };
+        let all = || Flush::default().batches(9);
+        assert_eq!(arranged(Flush::default(), 1000), [["a"], ["b"], ["c"]]);
+        assert_eq!(arranged(all(), 1000), [["a", "b", "c"]]);
+        assert_eq!(arranged(all(), 1).len(), 3, "the provider takes one");
+        let mut shuffled = arranged(all().shuffled(5), 9);
+        assert_eq!(shuffled, arranged(all().shuffled(5), 9));
+        shuffled[0].sort_unstable();
+        assert_eq!(shuffled, [["a", "b", "c"]]);
+    }
+}

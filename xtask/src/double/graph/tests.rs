@@ -33,6 +33,19 @@ fn authorised_query(double: &GraphDouble) -> String {
 }
 
 #[test]
+fn the_lead_of_an_id_is_always_the_same() {
+    let [one, other] = [(); 2].map(|()| {
+        let double = double();
+        get(&double, &authorised_query(&double), "9007199254740993777").expect("an answer")
+    });
+    assert_eq!((one.status, &one), (200, &other));
+    let body = json(&one.body);
+    assert_eq!(body["id"], "9007199254740993777");
+    assert_eq!(body["field_data"].as_array().map(Vec::len), Some(4));
+    assert!(body.get("ad_id").is_none(), "it is no default");
+}
+
+#[test]
 fn only_the_requested_fields_are_returned() {
     let double = double();
     let query = format!(

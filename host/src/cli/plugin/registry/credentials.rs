@@ -140,7 +140,11 @@ mod tests {
             ),
         ] {
             let said = match understood(found) {
-                Ok(credentials) => credentials.said,
+                Ok(credentials) => {
+                    let is_anonymous = credentials.auth == RegistryAuth::Anonymous;
+                    assert_eq!(is_anonymous, expect == "no credentials");
+                    credentials.said
+                }
                 Err(why) => why,
             };
             assert!(said.starts_with(expect), "{expect}: {said}");
@@ -164,5 +168,8 @@ mod tests {
             let said = found.expect_err("it is refused");
             assert!(said.contains(why) && !said.contains("secret"), "{said}");
         }
+        std::fs::write(&file, "{}").expect("a file");
+        let found = stored(&file, "localhost:5000").expect("none are needed");
+        assert_eq!(found.auth, RegistryAuth::Anonymous);
     }
 }

@@ -128,23 +128,71 @@ fn shown(error: &OciDistributionError) -> String {
 #[cfg(test)]
 mod tests {
     use oci_client::errors::OciEnvelope;
+    use oci_client::secrets::RegistryAuth;
 
     use super::*;
 
     #[test]
-    fn an_error_has_the_status_that_its_code_stands_for() {
-        for (code, expect) in [
-            ("DENIED", Some(403)),
-            ("TOOMANYREQUESTS", Some(429)),
-            ("MANIFEST_UNKNOWN", Some(404)),
-            ("UNSUPPORTED", None),
+    fn an_error_tells_who_has_to_act() {
+        let answer = |code| OciDistributionError::ServerError {
+            code,
+            url: "http://localhost:5000/v2/".to_owned(),
+            message: String::new(),
+        };
+        let coded = |code: &str| OciDistributionError::RegistryError {
+            envelope: serde_json::from_value::<OciEnvelope>(
+                json!({"errors": [{"code": "NAME_INVALID"}, {"code": code}]}),
+            )
+            .expect("an envelope"),
+            url: "http://localhost:5000/v2/".to_owned(),
+        };
+        let other_bytes = || DigestError::VerificationError {
+            expected: "sha256:12".to_owned(),
+            actual: "sha256:34".to_owned(),
+        };
+        let address = RegistryAddress::parse("oci://localhost:5000/portal:1").expect("an address");
+        let credentials = Credentials {
+            auth: RegistryAuth::Anonymous,
+            said: "no credentials".to_owned(),
+        };
+        let exchange = Exchange {
+            address: &address,
+            credentials: &credentials,
+            what: "pulling",
+        };
+        for (error, says) in [
+            (answer(401), "(401), with no credentials"),
+            (
+                answer(403),
+                "refuses pulling for oci://localhost:5000/portal:1 (403)",
+            ),
+            (answer(404), "does not have oci://localhost:5000/portal:1"),
+            (answer(500), "is failing: it answers 500"),
+            (answer(429), "is failing: it answers 429"),
+            (answer(400), "did not take pulling"),
+            (coded("DENIED"), "(403), with no credentials"),
+            (coded("TOOMANYREQUESTS"), "is failing: it answers 429"),
+            (coded("MANIFEST_UNKNOWN"), "does not have"),
+            (coded("UNSUPPORTED"), "did not take"),
+            (
+                OciDistributionError::DigestError(other_bytes()),
+                "sent other bytes than those of sha256:12",
+            ),
+            (
+                OciDistributionError::IoError(std::io::Error::other(other_bytes())),
+                "sent other bytes than those of sha256:12",
+            ),
+            (
+                OciDistributionError::IoError(std::io::Error::other("cut off")),
+                "cannot be reached",
+            ),
+            (
+                OciDistributionError::UnsupportedSchemaVersionError(1),
+                "did not take",
+            ),
         ] {
-            let envelope = json!({"errors": [{"code": "NAME_INVALID"}, {"code": code}]});
-            let error = OciDistributionError::RegistryError {
-                envelope: serde_json::from_value::<OciEnvelope>(envelope).expect("an envelope"),
-                url: "http://localhost:5000/v2/".to_owned(),
-            };
-            assert_eq!(status(&error), expect, "{error}");
+            let said = exchange.failed(&error).to_string();
+            assert!(said.contains(says), "{error}: {said}");
         }
     }
 

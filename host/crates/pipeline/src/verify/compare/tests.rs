@@ -2,7 +2,7 @@
 
 use super::*;
 use leadhost_domain::difference::OTHER_FIELDS;
-use leadhost_domain::id::DeliveryId;
+use leadhost_domain::id::{DeliveryId, MessageId};
 use leadhost_domain::time::Micros;
 
 #[test]
@@ -295,6 +295,22 @@ fn another_value_of_a_guarded_field_alters_the_lead_and_another_identity_loses_i
         assert_eq!(counted, (altered > 0).then_some(1), "{field}");
         assert_eq!(tally(&of("one"), &of("one")).harm.harm(), 0);
     }
+}
+
+#[test]
+fn a_sum_is_read_as_it_was_written() {
+    let of = |name| converted([lead(None, &[("name", name)])]);
+    let mut sum = tally(&of("Ana"), &of("Bia"));
+    let failed = VersionOutcome::Failed(Reason::Service("it trapped".to_owned()));
+    let connection = ConnectionId::generate();
+    let of_a_send = ComparedSubject {
+        subject: Subject::Message(MessageId::new(Micros(0))),
+        ..compared(&connection, OfBoth::default())
+    };
+    sum.merge(Tally::from_one(&of_a_send, &of("Ana"), &failed));
+    let stored = serde_json::to_value(&sum).expect("it is JSON");
+    let read: Tally = serde_json::from_value(stored).expect("it was written");
+    assert_eq!(read, sum);
 }
 
 fn gained_tally(deliveries: &[(VersionOutcome, VersionOutcome)]) -> Tally {

@@ -293,10 +293,30 @@ mod fuzz {
             if issues.is_empty() {
                 let read = draft.expect("nothing is wrong");
                 let deal = read.deal.expect("nothing is wrong");
-                assert!(!deal.details.name.is_empty());
-                assert!(read.phone_number.is_some() || deal.details.email.is_some());
+                let details = &deal.details;
+                assert!(!details.name.is_empty());
+                assert!(read.phone_number.is_some() || details.email.is_some());
                 let is_written_to = deal.template.is_some();
                 assert!(!is_written_to || read.phone_number.is_some() && read.instance.is_some());
+                let template = deal.template.as_ref().map(|template| &template.name);
+                let instructions = details.special_instructions.as_ref();
+                for (text, most) in [
+                    (Some(&details.name), limits::NAME_CHARACTERS),
+                    (read.phone_number.as_ref(), limits::PHONE_CHARACTERS),
+                    (details.email.as_ref(), limits::EMAIL_CHARACTERS),
+                    (details.source.as_ref(), limits::NAME_CHARACTERS),
+                    (instructions, limits::SPECIAL_INSTRUCTIONS_CHARACTERS),
+                    (deal.product_id.as_ref(), limits::EXTERNAL_ID_CHARACTERS),
+                    (
+                        deal.product_external_id.as_ref(),
+                        limits::EXTERNAL_ID_CHARACTERS,
+                    ),
+                    (deal.external_id.as_ref(), limits::EXTERNAL_ID_CHARACTERS),
+                    (template, limits::TEMPLATE_NAME_CHARACTERS),
+                ] {
+                    let fits = |text: &String| text.chars().count() <= most && !text.contains('\0');
+                    assert!(text.is_none_or(fits), "{text:?}");
+                }
             }
             let (draft, issues) = zod::read(body, notification::read);
             lead_somewhere(body, &issues);
