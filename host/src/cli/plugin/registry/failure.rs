@@ -60,6 +60,8 @@ impl Exchange<'_> {
                 true => "check that it runs, and its port",
                 false => "check its name and the network; a registry that is not on this machine is reached only by TLS",
             }),
+            None if is_not_ours(error) => failed_line!("{address} is not a component: {said}")
+                .hint("name a component that `leadhost plugin push` or `wkg oci push` has put into the registry"),
             _ => failed_line!(
                 "the registry {registry} did not take {what} for {address}: {said}"
             )
@@ -104,7 +106,20 @@ fn digest_error(error: &OciDistributionError) -> Option<&DigestError> {
 
 fn is_unreachable(error: &OciDistributionError) -> bool {
     use OciDistributionError as E;
-    matches!(error, E::RequestError(_) | E::IoError(_))
+    matches!(error, E::RequestError(_) | E::IoError(_)) && digest_error(error).is_none()
+}
+
+fn is_not_ours(error: &OciDistributionError) -> bool {
+    use OciDistributionError as E;
+    matches!(
+        error,
+        E::ManifestParsingError(_)
+            | E::ManifestEncodingError(_)
+            | E::VersionedParsingError(_)
+            | E::UnsupportedMediaTypeError(_)
+            | E::UnsupportedSchemaVersionError(_)
+            | E::IncompatibleLayerMediaTypeError(_)
+    )
 }
 
 /// Returns the error with its causes, of bounded length: a registry may send any text.
@@ -188,7 +203,7 @@ mod tests {
             ),
             (
                 OciDistributionError::UnsupportedSchemaVersionError(1),
-                "did not take",
+                "oci://localhost:5000/portal:1 is not a component",
             ),
         ] {
             let said = exchange.failed(&error).to_string();
