@@ -1146,7 +1146,7 @@ mod tests {
         for is_not in [
             change(false, version, Some(&tried)),
             change(true, ChangeCause::Source, Some(&tried)),
-            // An earlier release stored no digest.
+            // No version was tried.
             change(true, version, None),
         ] {
             assert!(!is_failing_with(&is_not, &tried), "{is_not:?}");

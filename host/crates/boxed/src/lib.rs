@@ -11,13 +11,17 @@ use syn::{
 };
 
 /// Lets an `async fn`, or each one of an `impl` block that is not private, return a boxed future that may be
-/// sent to another thread.
+/// sent to another thread. All that it borrows has one lifetime. An argument, or a field of one, that the body
+/// does not name is dropped at the call, before the future runs: a guard has to be named.
 #[proc_macro_attribute]
 pub fn boxed(_: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = parse_macro_input!(item as Item);
     match &mut item {
-        Item::Fn(function) => box_future(&mut function.sig, &mut function.block),
-        Item::Impl(block) => {
+        Item::Fn(function) if function.sig.asyncness.is_some() => {
+            box_future(&mut function.sig, &mut function.block);
+        }
+        // All methods of a trait are private here.
+        Item::Impl(block) if block.trait_.is_none() => {
             for one in &mut block.items {
                 if let ImplItem::Fn(function) = one
                     && function.sig.asyncness.is_some()
@@ -27,7 +31,10 @@ pub fn boxed(_: TokenStream, item: TokenStream) -> TokenStream {
                 }
             }
         }
-        _ => return quote!(compile_error!("only functions and `impl` blocks are boxed");).into(),
+        _ => {
+            let why = "only an `async fn`, and an `impl` block without a trait, are boxed";
+            return quote!(compile_error!(#why);).into();
+        }
     }
     quote!(#item).into()
 }

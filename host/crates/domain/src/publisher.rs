@@ -84,7 +84,7 @@ impl TryFrom<String> for TrustedKeys {
 }
 
 impl Publisher {
-    /// The publisher of a component that was stored before publishers were recorded.
+    /// The publisher of a component of which only the origin is known: a file in the inbox, or an operator.
     pub fn from_origin(origin: &str) -> Self {
         if origin.ends_with(".wasm") {
             Self::Inbox

@@ -120,7 +120,7 @@ async fn take_in_inbox(pipeline: &Arc<Pipeline>) -> bool {
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         match tokio::fs::read(path).await {
-            Ok(bytes) => Box::pin(deploy::take_in(pipeline, bytes, &origin)).await,
+            Ok(bytes) => deploy::take_in(pipeline, bytes, &origin).await,
             Err(error) => {
                 tracing::warn!(file = %path.display(), %error, "component file cannot be read")
             }

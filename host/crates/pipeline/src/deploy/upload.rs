@@ -74,7 +74,7 @@ pub async fn upload(
     accept: &AcceptedWords,
 ) -> Result<Deployed, DeployError> {
     let tried = Box::pin(try_out(pipeline, wasm.clone(), activate)).await?;
-    Box::pin(admit(pipeline, tried, wasm, origin.into(), accept)).await
+    admit(pipeline, tried, wasm, origin.into(), accept).await
 }
 
 /// The second half of an upload, which must run to its end.

@@ -89,7 +89,7 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
         part.compare(Some(place), &wanted, component.parameters(), &mut misfits);
     }
     for placeholder in &template.placeholders {
-        let Some(kind) = kind_of(&placeholder.component) else {
+        let Some(kind) = ComponentKind::from_text(&placeholder.component) else {
             continue;
         };
         let index = placeholder.index;
@@ -149,16 +149,6 @@ fn buttons(template: &Template) -> Option<Vec<String>> {
         }
     }
     (!components.is_empty()).then_some(buttons)
-}
-
-fn kind_of(component: &str) -> Option<ComponentKind> {
-    [
-        ComponentKind::Header,
-        ComponentKind::Body,
-        ComponentKind::Button,
-    ]
-    .into_iter()
-    .find(|kind| kind.as_str() == component)
 }
 
 struct ComponentRef<'a> {

@@ -114,8 +114,7 @@ impl PrivateService {
         let tried = Box::pin(deploy::try_out(pipeline, wasm.clone(), true)).await?;
         check(tried.version()).map_err(SwapError::Checked)?;
         let origin = UPLOAD.into();
-        let deployed =
-            Box::pin(deploy::admit(pipeline, tried, wasm, origin, &everything())).await?;
+        let deployed = deploy::admit(pipeline, tried, wasm, origin, &everything()).await?;
         self.serving = Some(deployed.record.digest);
         forget_old_code(&self.folder.path().join("compiled"));
         Ok(())
