@@ -210,8 +210,10 @@ const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
 
 /// Returns the newest stamp of any feed, in microseconds since 1970.
 pub async fn newest(db: &Db) -> Result<i64, StoreError> {
-    let read = steps!(|tx| Ok(connection(tx)?.query_row(NEWEST, [], |row| row.get(0))?));
-    let (steps, newest) = ending(read, End::Undo);
+    let (steps, newest) = ending(
+        steps!(|tx| Ok(connection(tx)?.query_row(NEWEST, [], |row| row.get(0))?)),
+        End::Undo,
+    );
     db.read(JobLength::Short, steps).await?;
     newest.take()
 }

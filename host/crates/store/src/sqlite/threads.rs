@@ -65,11 +65,9 @@ where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
 {
-    let (kept, keeping) = {
-        let kept = Arc::default();
-        (Kept(Arc::clone(&kept)), Kept(kept))
-    };
-    (Box::new(move |tx| keeping.keep(steps(tx))), kept)
+    let kept = Arc::default();
+    let keeping = Kept(Arc::clone(&kept));
+    (Box::new(move |tx| keeping.keep(steps(tx))), Kept(kept))
 }
 
 /// Takes steps whose transaction always ends in this way if they succeed.
@@ -81,7 +79,7 @@ where
     deciding(move |tx| ended(steps(tx), end))
 }
 
-fn ended<T: Send>(steps: TxSteps<'_, T>, end: End) -> TxSteps<'_, (T, End)> {
+fn ended<T: Send + 'static>(steps: TxSteps<'_, T>, end: End) -> TxSteps<'_, (T, End)> {
     Box::pin(async move { Ok((steps.await?, end)) })
 }
 
@@ -153,12 +151,17 @@ impl Holder {
             }
         };
         let ended = match result {
-            Ok(End::Commit) => batch(tx, "commit").map(|()| self.commits.add()),
-            Ok(End::Undo) => batch(tx, "rollback"),
+            Ok(End::Commit) => batch(tx, "commit").map(|()| true),
+            Ok(End::Undo) => batch(tx, "rollback").map(|()| false),
             Err(error) => Err(error),
         };
         match ended {
-            Ok(()) => Ok(()),
+            Ok(committed) => {
+                if committed {
+                    self.commits.add();
+                }
+                Ok(())
+            }
             Err(error) => {
                 let is_at_rest = connection(tx).is_ok_and(|connection| connection.is_autocommit());
                 if !is_at_rest && batch(tx, "rollback").is_err() {
