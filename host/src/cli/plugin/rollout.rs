@@ -610,6 +610,7 @@ mod tests {
                 "compared": compared,
                 "failing": 0,
                 "lost": lost,
+                "altered": 0,
                 "vanished": 0,
                 "appeared": 0,
                 "changed": 0,
