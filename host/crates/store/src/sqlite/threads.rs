@@ -36,20 +36,11 @@ pub enum End {
 pub type Steps = Box<dyn for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, End> + Send>;
 
 /// What steps leave when they have run.
-pub struct Kept<T>(Arc<Mutex<Option<T>>>);
+pub struct Kept<T>(oneshot::Receiver<T>);
 
-impl<T: Send + 'static> Kept<T> {
-    pub fn take(self) -> Result<T, StoreError> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        kept.ok_or_else(without_a_result)
-    }
-
-    fn keep<'t>(self, steps: TxSteps<'t, (T, End)>) -> TxSteps<'t, End> {
-        Box::pin(async move {
-            let (value, end) = steps.await?;
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-            Ok(end)
-        })
+impl<T> Kept<T> {
+    pub fn take(mut self) -> Result<T, StoreError> {
+        self.0.try_recv().map_err(|_| without_a_result())
     }
 }
 
@@ -65,9 +56,20 @@ where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
 {
-    let kept = Arc::default();
-    let keeping = Kept(Arc::clone(&kept));
-    (Box::new(move |tx| keeping.keep(steps(tx))), Kept(kept))
+    let (keeping, kept) = oneshot::channel();
+    (Box::new(move |tx| keep(steps(tx), keeping)), Kept(kept))
+}
+
+fn keep<T: Send + 'static>(
+    steps: TxSteps<'_, (T, End)>,
+    keeping: oneshot::Sender<T>,
+) -> TxSteps<'_, End> {
+    Box::pin(async move {
+        let (value, end) = steps.await?;
+        // The caller may have gone away.
+        let _ = keeping.send(value);
+        Ok(end)
+    })
 }
 
 /// Takes steps whose transaction always ends in this way if they succeed.
@@ -150,18 +152,16 @@ impl Holder {
                 std::panic::resume_unwind(panic);
             }
         };
-        let ended = match result {
-            Ok(End::Commit) => batch(tx, "commit").map(|()| true),
-            Ok(End::Undo) => batch(tx, "rollback").map(|()| false),
-            Err(error) => Err(error),
-        };
+        let ended = result.and_then(|end| match end {
+            End::Commit => batch(tx, "commit").map(|()| end),
+            End::Undo => batch(tx, "rollback").map(|()| end),
+        });
         match ended {
-            Ok(committed) => {
-                if committed {
-                    self.commits.add();
-                }
+            Ok(End::Commit) => {
+                self.commits.add();
                 Ok(())
             }
+            Ok(End::Undo) => Ok(()),
             Err(error) => {
                 let is_at_rest = connection(tx).is_ok_and(|connection| connection.is_autocommit());
                 if !is_at_rest && batch(tx, "rollback").is_err() {
