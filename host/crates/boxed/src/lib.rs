@@ -5,9 +5,8 @@ use proc_macro::TokenStream;
 use quote::quote;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    GenericParam, ImplItem, Item, Lifetime, ParenthesizedGenericArguments, Receiver, ReturnType,
-    Signature, TypeBareFn, TypeImplTrait, TypeParam, TypeReference, Visibility, parse_macro_input,
-    parse_quote,
+    ImplItem, Item, Lifetime, Receiver, ReturnType, Signature, TypeReference, Visibility,
+    parse_macro_input, parse_quote,
 };
 
 /// Lets an `async fn`, or each one of an `impl` block that is not private, return a boxed future that may be
@@ -42,12 +41,6 @@ pub fn boxed(_: TokenStream, item: TokenStream) -> TokenStream {
 fn box_future(signature: &mut Signature, body: &mut syn::Block) {
     signature.asyncness = None;
     OneLifetime.visit_signature_mut(signature);
-    for parameter in &mut signature.generics.params {
-        if let GenericParam::Lifetime(one) = parameter {
-            one.colon_token.get_or_insert_default();
-            one.bounds.push(parse_quote!('boxed));
-        }
-    }
     signature.generics.params.insert(0, parse_quote!('boxed));
     let output: syn::Type = match &signature.output {
         ReturnType::Default => parse_quote!(()),
@@ -82,21 +75,5 @@ impl VisitMut for OneLifetime {
         if lifetime.ident == "_" {
             *lifetime = parse_quote!('boxed);
         }
-    }
-
-    fn visit_type_param_mut(&mut self, parameter: &mut TypeParam) {
-        parameter.colon_token.get_or_insert_default();
-        parameter.bounds.push(parse_quote!('boxed));
-        visit_mut::visit_type_param_mut(self, parameter);
-    }
-
-    fn visit_type_impl_trait_mut(&mut self, parameter: &mut TypeImplTrait) {
-        parameter.bounds.push(parse_quote!('boxed));
-        visit_mut::visit_type_impl_trait_mut(self, parameter);
-    }
-
-    // What is elided in these has lifetimes of its own.
-    fn visit_type_bare_fn_mut(&mut self, _: &mut TypeBareFn) {}
-    fn visit_parenthesized_generic_arguments_mut(&mut self, _: &mut ParenthesizedGenericArguments) {
     }
 }
