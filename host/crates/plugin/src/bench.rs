@@ -7,7 +7,6 @@ use std::task::{Context, Poll, Waker};
 
 use super::abi::KeptInstance;
 use super::instance::{self, Allowance};
-use super::{CallError, Loaded};
 use crate::prelude::*;
 
 impl Plugins {

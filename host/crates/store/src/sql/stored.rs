@@ -4,8 +4,7 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use super::transaction::SqlRow;
-use super::value::{Json, SqlType, SqlValue, Typed};
+use super::value::{Json, Typed};
 use crate::decide::SendState;
 use crate::decide::rollup::BuildState;
 use crate::prelude::*;
