@@ -19,7 +19,7 @@ use leadhost_domain::connection::ACCOUNT_ROUTE;
 use leadhost_domain::contact;
 use leadhost_domain::message::{self, MessageProgress};
 use leadhost_domain::phone::{self, Phone};
-use leadhost_domain::time::{self};
+use leadhost_domain::time;
 use leadhost_store::{Channel, Event, NewEvent, NewInboundMessage};
 
 /// The time by which a provider's clock may be ahead.

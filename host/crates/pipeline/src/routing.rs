@@ -4,7 +4,7 @@
 //! An address without sender checks must not act for a connection that has them. Otherwise
 //! knowing the one address would be enough to send in the name of all the others.
 
-use super::connections::{self};
+use super::connections;
 use super::failure::ConvertError;
 use super::proof;
 use crate::prelude::*;

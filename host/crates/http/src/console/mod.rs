@@ -24,7 +24,7 @@ use hyper::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER};
 
 use self::answer::{FormOutcome, cookie, page, see_other, with_cookie};
 use self::visit::Visit;
-use crate::auth::{self};
+use crate::auth;
 use crate::endpoints::admin;
 use crate::prelude::*;
 use crate::route::{Found, Handler, Mark, Parameters, Route};

@@ -1,7 +1,7 @@
 //! A message in the form that an adapter gets.
 
 use super::Outgoing;
-use crate::connections::{self};
+use crate::connections;
 use crate::prelude::*;
 use leadhost_domain::channel::TemplateSend;
 

@@ -115,12 +115,12 @@ impl<'a> ProjectFiles<'a> {
 
     /// Waits until the files differ from `since` and have not changed for a moment.
     pub async fn changed(&self, since: FilesState) -> CommandResult {
-        let (mut seen, mut stamps) = (since, Vec::new());
+        let (mut seen, mut stamps) = (since, None);
         loop {
             let now = tokio::task::block_in_place(|| self.stamps())?;
-            if now != stamps {
+            if stamps.as_ref() != Some(&now) {
                 seen = tokio::task::block_in_place(|| self.read(&now));
-                stamps = now;
+                stamps = Some(now);
             } else if seen != since {
                 return Ok(());
             }
@@ -241,6 +241,15 @@ mod tests {
         };
         let (changed, ()) = tokio::join!(files.changed(second), change);
         changed.expect("it is read");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn files_that_are_all_gone_are_a_change() {
+        let project = Project::new();
+        let files = project.files();
+        let state = files.state().expect("it is read");
+        std::fs::remove_dir_all(project.0.path().join("src")).expect("it is ours");
+        files.changed(state).await.expect("it is read");
     }
 
     #[test]

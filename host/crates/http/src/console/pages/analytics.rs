@@ -206,9 +206,8 @@ fn dimension(text: &str) -> PageResult<Option<Dimension>> {
     if text.is_empty() {
         return Ok(None);
     }
-    let found = Dimension::ALL.into_iter().find(|one| one.as_str() == text);
     let known = Dimension::ALL.map(Dimension::as_str);
-    found
+    Dimension::from_text(text)
         .map(Some)
         .ok_or_else(|| unknown("by", text, "a dimension", &known))
 }

@@ -7,6 +7,7 @@ use crate::query;
 use crate::terms;
 use leadhost_domain::analytics::{CountKey, Granularity, MetricSet, TimeSlot, source};
 use leadhost_domain::time::{self, TimeError};
+use leadhost_domain::word::words;
 use leadhost_domain::workspace::AgentKind;
 use leadhost_domain::zone::{self, Day, Zone};
 
@@ -65,23 +66,12 @@ fn listed_sources() -> String {
     format!("^{member}(,{member})*$")
 }
 
-/// A dimension by which an answer groups counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dimension {
-    AgentType,
-    AgentId,
-    Source,
-}
-
-impl Dimension {
-    pub const ALL: [Self; 3] = [Self::AgentType, Self::AgentId, Self::Source];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AgentType => "agent_type",
-            Self::AgentId => "agent_id",
-            Self::Source => "source",
-        }
+words! {
+    /// A dimension by which an answer groups counts.
+    Dimension: "the dimension" {
+        AgentType = "agent_type",
+        AgentId = "agent_id",
+        Source = "source",
     }
 }
 
@@ -148,7 +138,7 @@ impl Filter {
             ["agent_type", "agent_types"],
             &kinds.join(" or "),
             "all",
-            |text| kinds.into_iter().find(|kind| *kind == text),
+            |text| AgentKind::from_text(text).map(AgentKind::as_str),
         )?;
         let agents = list(
             query,
@@ -273,7 +263,7 @@ fn dimensions(query: &Query<'_>) -> ApiResult<Vec<Dimension>> {
         ["group_by", "group_by"],
         &format!("any of {known}"),
         "no grouping",
-        |text| Dimension::ALL.into_iter().find(|one| one.as_str() == text),
+        Dimension::from_text,
     )?;
     let mut dimensions = Vec::new();
     for one in given.unwrap_or_default() {

@@ -165,7 +165,8 @@ fn component(component: &Node<'_>) -> Option<Component> {
     let component = component.object()?;
     let kind = component
         .field("type")
-        .one_of(&["header", "body", "button"]);
+        .one_of(&ComponentKind::ALL.map(ComponentKind::as_str))
+        .and_then(ComponentKind::from_text);
     let sub_type = match component.field("sub_type").optional() {
         None => Some(None),
         Some(sub_type) => sub_type.one_of(&["url", QUICK_REPLY]).map(Some),
@@ -174,7 +175,7 @@ fn component(component: &Node<'_>) -> Option<Component> {
         None => Some(None),
         Some(index) => index.index(limits::BUTTON_INDEX).map(Some),
     };
-    let is_reply = kind == Some("button") && sub_type == Some(Some(QUICK_REPLY));
+    let is_reply = kind == Some(ComponentKind::Button) && sub_type == Some(Some(QUICK_REPLY));
     let (most, read_one): (_, fn(&Node<'_>) -> _) = match is_reply {
         true => (1, payload),
         false => (limits::TEMPLATE_PARAMETERS, parameter),
@@ -186,11 +187,7 @@ fn component(component: &Node<'_>) -> Option<Component> {
             read.into_iter().collect::<Option<Vec<_>>>().map(Some)
         }),
     };
-    let kind = match kind? {
-        "header" => ComponentKind::Header,
-        "body" => ComponentKind::Body,
-        _ => ComponentKind::Button,
-    };
+    let kind = kind?;
     // Only buttons have these two fields; elsewhere they are ignored.
     let is_button = kind == ComponentKind::Button;
     Some(Component {

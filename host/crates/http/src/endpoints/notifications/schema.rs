@@ -3,7 +3,7 @@
 
 use crate::endpoints::prelude::*;
 use crate::terms::{email, filled, link, list, named, one_of, seen, text, trimmed};
-use leadhost_pipeline::templates::requested::QUICK_REPLY;
+use leadhost_pipeline::templates::requested::{ComponentKind, QUICK_REPLY};
 
 pub fn formats() -> [(&'static str, Value); 2] {
     let mut modern = common("A notification with a whole template.", "template");
@@ -137,7 +137,7 @@ pub fn template() -> [(&'static str, Value); 10] {
                     "properties": {"type": {"not": {"const": "payload"}}},
                 }}}},
                 "properties": {
-                    "type": one_of(&["header", "body", "button"], "The part of the template."),
+                    "type": one_of(&ComponentKind::ALL.map(ComponentKind::as_str), "The part of the template."),
                     "sub_type": one_of(&["url", QUICK_REPLY], "The kind of button, if the component is a button."),
                     "index": index,
                     "parameters": list(&named("TemplateParameter"), limits::TEMPLATE_PARAMETERS, "The values of its placeholders. A quick_reply needs none and takes at most one, its payload: what the provider reports when the contact taps the button. There, a `text` is the same as a `payload`."),
