@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use leadhost_tests::load::{Load, LoadPlan, Targets, Unacknowledged, What, post, stamps};
 use leadhost_tests::service::{Service, leadhost, serve};
-use leadhost_tests::{Hosts, On, figures, has, lacks, until};
+use leadhost_tests::{Hosts, On, eventually, figures, has, lacks};
 
 /// Backups taken while leads come in.
 fn copies() -> usize {
@@ -47,9 +47,9 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
     let shelf = tempfile::tempdir().expect("a folder");
     let mut taken = Vec::new();
     for number in 0..copies() {
-        until("leads are acknowledged", async || {
+        eventually("leads are acknowledged", async || {
             let all: usize = acknowledged().iter().sum();
-            (all >= (number + 1) * BETWEEN).then_some(())
+            all >= (number + 1) * BETWEEN
         })
         .await;
         let file = shelf.path().join(format!("copy-{number}.db"));

@@ -13,7 +13,7 @@ pub use xtask::double::channel::{
 use xtask::double::twilio::Messages;
 use xtask::double::whatsapp::Cloud;
 
-use crate::host_actions::until;
+use crate::host_actions::eventually;
 
 /// The time of a double at first: the time at which every test starts.
 pub const BEGINNING: u64 = 1_894_708_800;
@@ -80,8 +80,8 @@ impl<P: Provider> Double<P> {
     }
 
     pub async fn hangs(&self, many: usize) {
-        until(&format!("{many} sends hang"), async || {
-            (self.hanging() >= many).then_some(())
+        eventually(&format!("{many} sends hang"), async || {
+            self.hanging() >= many
         })
         .await;
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use leadhost_tests::service::leadhost;
-use leadhost_tests::{Hosts, Json, On, Service, fields, guests, has, lacks, until};
+use leadhost_tests::{Hosts, Json, On, Service, eventually, fields, guests, has, lacks};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -51,11 +51,11 @@ impl Counting {
         let hosts = hosts.workspace(WORKSPACE).apply().await;
         let seldom = ["--set", "analytics.refresh_seconds=86400"];
         let service = hosts.start_with(0, &seldom).await;
-        until("the first round has counted", async || {
+        eventually("the first round has counted", async || {
             let status = status(&service);
             let sets = status["metricSets"].list().iter();
             let mut ages = sets.map(|set| &set["asOf"]);
-            ages.all(|as_of| as_of.is_string()).then_some(())
+            ages.all(|as_of| as_of.is_string())
         })
         .await;
         Self { hosts, service }

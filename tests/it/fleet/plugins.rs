@@ -7,7 +7,7 @@ use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_store::Activation;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, On, Service, fields, has, lacks, until};
+use leadhost_tests::{Host, On, Service, eventually, fields, has, lacks, until};
 use serde_json::Value;
 
 use super::fleet;
@@ -34,8 +34,8 @@ fn all_serve(hosts: &[&Host], digest: &Digest) {
 }
 
 async fn serves(host: &Host, digest: &Digest) {
-    let serves = async || (served(host).as_ref() == Some(digest)).then_some(());
-    until("the host serves it", serves).await;
+    let serves = async || served(host).as_ref() == Some(digest);
+    eventually("the host serves it", serves).await;
 }
 
 /// Uploads and activates this version. No host is behind.
@@ -101,10 +101,7 @@ async fn a_swap_under_load_on_three_hosts_loses_nothing_and_ends_the_old_version
             })
         })
         .collect();
-    until("traffic", async || {
-        enough.load(Ordering::SeqCst).then_some(())
-    })
-    .await;
+    eventually("traffic", async || enough.load(Ordering::SeqCst)).await;
     let new = activated(&hosts[1], version("1.1.0")).await.digest;
     swapped.store(true, Ordering::SeqCst);
     let mut sent = 0;
@@ -164,9 +161,9 @@ async fn a_version_that_one_host_cannot_prepare_serves_on_none() {
 
     // A host that has left is not asked.
     tight.stop(std::time::Duration::from_secs(5)).await;
-    until("the host has signed off", async || {
+    eventually("the host has signed off", async || {
         let hosts = one.store().hosts().await.unwrap();
-        (!hosts.iter().any(|host| host.name == "tight")).then_some(())
+        !hosts.iter().any(|host| host.name == "tight")
     })
     .await;
     let second = activated(&one, version("1.1.0")).await;
