@@ -108,8 +108,7 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
     // too.
     service.run(&["connection", "resume", "meta"]);
     eventually("the lead that waited is fetched", async || {
-        let list = service.run(&["delivery", "list", "--connection", "meta", "--json"]);
-        let list: Value = serde_json::from_str(&list).expect("JSON");
+        let list = service.json("delivery list --connection meta");
         let waits = list.to_string().contains("\"queued\"");
         !waits
     })

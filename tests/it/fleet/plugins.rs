@@ -230,8 +230,7 @@ async fn a_frozen_host_serves_no_old_version_when_it_continues() {
     let file = files.path().join("workspace.toml");
     let begin = "[workspace]\nslug = \"demo\"\nname = \"Demo\"\n[[partners]]\nname = \"acme\"\n";
     std::fs::write(&file, format!("{begin}{}", harm("good", "", 0))).unwrap();
-    let applied = awake.run(&["apply", &file.display().to_string(), "--json"]);
-    let applied: Value = serde_json::from_str(&applied).unwrap();
+    let applied = awake.json(&format!("apply '{}'", file.display()));
     let id = applied["connections"]["good"].as_str().unwrap();
     let target = format!("/ingest-lead/{id}");
     let send = async || asleep.ask("gateway", "POST", &target).send().await;
@@ -250,9 +249,8 @@ async fn a_frozen_host_serves_no_old_version_when_it_continues() {
             return None;
         }
         let delivery = answer.expect(200).json();
-        let delivery = delivery["deliveryId"].as_str().unwrap().to_owned();
-        let shown = awake.run(&["delivery", "show", &delivery, "--json"]);
-        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let delivery = delivery["deliveryId"].as_str().unwrap();
+        let shown = awake.json(&format!("delivery show {delivery}"));
         assert!(shown.to_string().contains(&digest), "{shown}");
         Some(())
     })
