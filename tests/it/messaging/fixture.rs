@@ -18,6 +18,8 @@ pub const WA_ID: &str = "5511987650101";
 /// Another contact's.
 pub const OTHER_PHONE: &str = "+55 21 99876-0202";
 
+pub const VERIFY_TOKEN: &str = "double-verify-token";
+
 pub struct WhatsAppFixture {
     pub host: Host,
     pub declared: Declared,
@@ -242,14 +244,13 @@ number = "+{number}"
 adapter = "whatsapp-cloud"
 config = {{ phoneNumberId = "{phone}", wabaId = "{waba}", graphUrl = "{url}" }}
 allow = [{{ url = "{url}", private = true }}]
-secrets = {{ access-token = "{token}", app-secret = "{secret}", verify-token = "{verify}" }}
+secrets = {{ access-token = "{token}", app-secret = "{secret}", verify-token = "{VERIFY_TOKEN}" }}
 "#,
         number = options.number,
         phone = options.phone_number_id,
         waba = options.waba_id,
         token = options.tokens[0],
         secret = options.app_secret,
-        verify = options.verify_token,
     )
 }
 
