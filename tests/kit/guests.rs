@@ -167,11 +167,7 @@ pub fn golden_bomb() -> Vec<u8> {
 
 /// The misbehaving converter, which loops for ever in each conversion.
 pub fn looping() -> Vec<u8> {
-    let looping = Variant {
-        always: "loop",
-        ..Variant::default()
-    };
-    looping.component()
+    Variant::default().always("loop").component()
 }
 
 /// The misbehaving converter in Python.

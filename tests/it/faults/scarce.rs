@@ -85,11 +85,8 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
         );
         return;
     };
-    let anybody = Variant {
-        check: "",
-        ..Variant::default()
-    };
-    let mut hosts = Hosts::portal(on).component(anybody.component());
+    let anybody = Variant::default().check("").component();
+    let mut hosts = Hosts::portal(on).component(anybody);
     let heavies = || (0..HEAVY).map(|number| format!("heavy-{number}"));
     for name in heavies() {
         hosts = hosts.workspace(&format!(

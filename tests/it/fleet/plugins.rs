@@ -6,20 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_store::Activation;
-use leadhost_tests::guests::Variant;
+use leadhost_tests::guests::version;
 use leadhost_tests::{Host, On, Service, eventually, fields, has, lacks, until};
 use serde_json::Value;
 
 use super::fleet;
 use crate::ingest::harm;
-
-fn version(version: &str) -> Vec<u8> {
-    let variant = Variant {
-        version,
-        ..Variant::default()
-    };
-    variant.component()
-}
 
 fn served(host: &Host) -> Option<Digest> {
     let active = host.app.core.plugins.active("misbehave")?;
