@@ -168,9 +168,7 @@ impl WhatsAppFixture {
 
     /// Returns the exported row of an entity with this id.
     pub async fn row(&self, entity: &str, id: &str) -> Value {
-        let rows = self.host.rows(&self.declared, entity).await;
-        let found = rows.into_iter().find(|row| row["id"] == id);
-        found.unwrap_or_else(|| panic!("{entity} has no {id}"))
+        self.host.row(&self.declared, entity, id).await
     }
 
     /// Returns all rows of the report, with more in the query.
