@@ -148,9 +148,7 @@ fn ask_with(host: &Host, key: &PlainKey, query: &str) -> Ask {
 
 #[tokio::test]
 async fn a_commit_of_one_host_is_found_by_another_and_both_answer_the_same() {
-    let Some(on) = On::postgres().await else {
-        return;
-    };
+    let on = available!(On::postgres());
     let first = Host::new(on.clone()).await;
     let second = Host::new(on).await;
     let seeded: Seeded = first.workspace("demo").await;

@@ -164,9 +164,7 @@ async fn a_repair_ends_if_its_version_becomes_active_again(on: On) {
 
 #[tokio::test]
 async fn another_host_of_a_fleet_continues_a_repair() {
-    let Some(on) = On::postgres().await else {
-        return;
-    };
+    let on = available!(On::postgres());
     let options = Options::patient(on).with("server.name", "one");
     let repairing = Repairing::with(options, 4).await;
     let held = repairing.hold(2).await;
