@@ -1,8 +1,5 @@
 //! A version becomes active on every host, or on none.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_store::Activation;
@@ -12,6 +9,7 @@ use serde_json::Value;
 
 use super::fleet;
 use crate::ingest::harm;
+use crate::ingest::traffic::Traffic;
 
 fn served(host: &Host) -> Option<Digest> {
     let active = host.app.core.plugins.active("misbehave")?;
@@ -68,45 +66,19 @@ async fn an_activation_serves_on_every_host_when_it_is_answered() {
 async fn a_swap_under_load_on_three_hosts_loses_nothing_and_ends_the_old_version() {
     let hosts = available!(fleet(["one", "two", "three"]));
     let old = hosts[0].converter(version("1.0.0")).await;
-    let declared = Arc::new(hosts[0].declare(&harm("good", "", 0)).await);
-    let hosts = Arc::new(hosts);
-    let swapped = Arc::new(AtomicBool::new(false));
-    let enough = Arc::new(AtomicBool::new(false));
-    let clients: Vec<_> = (0..12)
-        .map(|number| {
-            let (hosts, declared) = (Arc::clone(&hosts), Arc::clone(&declared));
-            let (swapped, enough) = (Arc::clone(&swapped), Arc::clone(&enough));
-            tokio::spawn(async move {
-                let mut answers = Vec::new();
-                let mut after = 0;
-                while after < 3 {
-                    let is_after = swapped.load(Ordering::SeqCst);
-                    let host = &hosts[number % 3];
-                    let answer = host.post(&declared.address("good")).send().await;
-                    after += u32::from(is_after);
-                    answers.push((is_after, answer));
-                    if answers.len() >= 3 {
-                        enough.store(true, Ordering::SeqCst);
-                    }
-                }
-                answers
-            })
-        })
-        .collect();
-    eventually("traffic", async || enough.load(Ordering::SeqCst)).await;
+    let declared = hosts[0].declare(&harm("good", "", 0)).await;
+    let asks = (0..12).map(|number| hosts[number % 3].post(&declared.address("good")));
+    let traffic = Traffic::start(asks).await;
     let new = activated(&hosts[1], version("1.1.0")).await.digest;
-    swapped.store(true, Ordering::SeqCst);
     let mut sent = 0;
-    for client in clients {
-        for (is_after, answer) in client.await.unwrap() {
-            let answer = answer.expect(200);
-            assert_eq!(answer.json()["status"], "converted");
-            let ran = hosts[0].delivery(&answer).await.summary.ran;
-            let ran = ran.expect("it ran").digest;
-            assert!([&old, &new].contains(&&ran));
-            assert!(!is_after || ran == new, "begun after convergence");
-            sent += 1;
-        }
+    for (is_after, answer) in traffic.end().await {
+        let answer = answer.expect(200);
+        assert_eq!(answer.json()["status"], "converted");
+        let ran = hosts[0].delivery(&answer).await.summary.ran;
+        let ran = ran.expect("it ran").digest;
+        assert!([&old, &new].contains(&&ran));
+        assert!(!is_after || ran == new, "begun after convergence");
+        sent += 1;
     }
     assert_eq!(hosts[2].rows(&declared, "deals").await.len(), sent);
 }
