@@ -6,10 +6,10 @@ use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use xtask::double::channel::Channel;
 pub use xtask::double::channel::{
-    Accepted, Callback, CallbackAnswer, Flush, Inbound, Key, Misbehaviour, Provider, Taken,
+    Accepted, Callback, CallbackAnswer, Flush, Inbound, Key, Misbehaviour, Taken,
 };
+use xtask::double::channel::{Channel, Provider};
 use xtask::double::twilio::Messages;
 use xtask::double::whatsapp::Cloud;
 
