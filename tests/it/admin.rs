@@ -20,7 +20,7 @@ mod workspaces;
 
 use leadhost_domain::key::PlainKey;
 use leadhost_tests::components::component;
-use leadhost_tests::{Answer, Ask, Host, Json, On, Options, fields, has, lacks};
+use leadhost_tests::{Answer, Ask, Host, Json, On, Options, eventually, fields, has, lacks};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -107,6 +107,15 @@ impl Operator {
         let path = format!("/connections/{connection}/pause");
         let body = json!({ "reason": reason });
         self.posted(&path, &body, 200).await;
+    }
+
+    /// Waits until no host works on the repair at this path.
+    async fn repair_ends(&self, path: &str) {
+        eventually("the repair has ended", async || {
+            let shown = self.get(path).await;
+            !shown["endedAt"].is_null()
+        })
+        .await;
     }
 
     async fn apply(&self, file: &Value) -> Answer {

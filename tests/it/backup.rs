@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use leadhost_tests::load::{Load, LoadPlan, Targets, Unacknowledged, What, post, stamps};
-use leadhost_tests::service::{Service, leadhost, serve};
-use leadhost_tests::{Hosts, On, figures, has, lacks, until};
+use leadhost_tests::service::{Service, leadhost, refused, serve};
+use leadhost_tests::{Hosts, On, eventually, figures, has, lacks};
 
 /// Backups taken while leads come in.
 fn copies() -> usize {
@@ -47,9 +47,9 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
     let shelf = tempfile::tempdir().expect("a folder");
     let mut taken = Vec::new();
     for number in 0..copies() {
-        until("leads are acknowledged", async || {
+        eventually("leads are acknowledged", async || {
             let all: usize = acknowledged().iter().sum();
-            (all >= (number + 1) * BETWEEN).then_some(())
+            all >= (number + 1) * BETWEEN
         })
         .await;
         let file = shelf.path().join(format!("copy-{number}.db"));
@@ -115,11 +115,7 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
 #[tokio::test]
 async fn a_copy_never_replaces_a_file_and_names_the_reason() {
     let folder = tempfile::tempdir().expect("a folder");
-    let fails = |arguments: &[&str]| {
-        let output = leadhost(folder.path(), arguments);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        String::from_utf8(output.stderr).expect("UTF-8")
-    };
+    let fails = |arguments: &[&str]| refused(folder.path(), 1, arguments);
     let to = folder.path().join("copy.db").display().to_string();
     assert!(fails(&["backup", &to]).contains("no store"));
     let nowhere = folder.path().join("nowhere");
@@ -137,8 +133,7 @@ async fn a_copy_never_replaces_a_file_and_names_the_reason() {
     // in its way.
     let shelf = folder.path().join("shelf");
     std::fs::create_dir(&shelf).expect("a folder");
-    let said = service.run(&["backup", &shelf.display().to_string(), "--json"]);
-    let said: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    let said = service.json(&format!("backup '{}'", shelf.display()));
     let made = PathBuf::from(said["to"].as_str().expect("a path"));
     assert_eq!(made.parent(), Some(shelf.as_path()));
     assert_eq!(made.metadata().expect("it").len(), said["bytes"]);

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use leadhost_tests::load::{export, post};
-use leadhost_tests::{Hosts, On, Service, figures, has, left_out, until};
+use leadhost_tests::{Hosts, On, Service, eventually, figures, has, left_out};
 
 /// A file system in memory. It is unmounted when it is dropped.
 struct SmallDisk(tempfile::TempDir);
@@ -72,9 +72,8 @@ async fn a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there
 
     std::fs::remove_file(&filler).expect("the filler is there");
     let freed = Instant::now();
-    until("leads are accepted again once there is room", async || {
-        let took = take(&service, &path, "after", &mut acknowledged).await;
-        took.then_some(())
+    eventually("leads are accepted again once there is room", async || {
+        take(&service, &path, "after", &mut acknowledged).await
     })
     .await;
     let recovered = freed.elapsed();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use leadhost_tests::load::{post, stamps};
-use leadhost_tests::{Hosts, On, has, lacks, postgres, until};
+use leadhost_tests::{Hosts, On, eventually, has, lacks, postgres, until};
 
 /// Less than the service waits.
 const WAIT: Duration = Duration::from_secs(4);
@@ -128,8 +128,8 @@ async fn check_ahead(on: On) {
 
 /// Sends the lead until it is acknowledged, as a source would.
 async fn accepted(to: SocketAddr, path: &str, lead: &str) {
-    until("the lead is accepted", async || {
-        (post(&mut None, to, path, lead).await == Some(true)).then_some(())
+    eventually("the lead is accepted", async || {
+        post(&mut None, to, path, lead).await == Some(true)
     })
     .await;
 }

@@ -22,6 +22,7 @@ mod replay;
 mod replies;
 mod source_changes;
 mod traces;
+pub mod traffic;
 
 use leadhost_pipeline::replay::ReplayOptions;
 use leadhost_tests::{Declared, Host, On, guests};

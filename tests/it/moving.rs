@@ -13,7 +13,7 @@ use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::load::post;
 use leadhost_tests::postgres::{Database, empty_database};
 use leadhost_tests::service::{Service, command, leadhost, serve};
-use leadhost_tests::{Answer, Ask, Hosts, Json, On, figures, has, lacks, until};
+use leadhost_tests::{Answer, Ask, Hosts, Json, On, eventually, figures, has, lacks};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
@@ -107,11 +107,10 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
     // Waiting work continues: its pointer, its secret and its plugin were moved
     // too.
     service.run(&["connection", "resume", "meta"]);
-    until("the lead that waited is fetched", async || {
-        let list = service.run(&["delivery", "list", "--connection", "meta", "--json"]);
-        let list: Value = serde_json::from_str(&list).expect("JSON");
+    eventually("the lead that waited is fetched", async || {
+        let list = service.json("delivery list --connection meta");
         let waits = list.to_string().contains("\"queued\"");
-        (!waits).then_some(())
+        !waits
     })
     .await;
     let again = client.pull(&hosts, &service).await;
@@ -342,9 +341,9 @@ secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-tok
     announce(gateway, &hosts, "930000000000041", APP_SECRET)
         .await
         .expect(200);
-    until("the lead is fetched", async || {
+    eventually("the lead is fetched", async || {
         let list = service.run(&["delivery", "list", "--connection", "meta", "--json"]);
-        list.contains("\"converted\"").then_some(())
+        list.contains("\"converted\"")
     })
     .await;
     announce(gateway, &hosts, "930000000000042", "wrong")
@@ -683,12 +682,12 @@ async fn cut_off_when(
 ) {
     let mut child = moves(folder, arguments, rows);
     let mut connection = database.connect().await;
-    until("the move is far enough", async || {
+    eventually("the move is far enough", async || {
         let ended = child.try_wait().expect("it is ours").is_some();
         let far = progress_by(&mut connection)
             .await
             .is_some_and(|now| enough(&now));
-        (ended || far).then_some(())
+        ended || far
     })
     .await;
     child.kill().expect("it runs or has run");

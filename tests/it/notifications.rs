@@ -79,9 +79,7 @@ impl Bot {
 
     /// Returns the exported message with this id.
     async fn message(&self, id: &str) -> Value {
-        let rows = self.host.rows(&self.declared, "messages").await;
-        let found = rows.into_iter().find(|row| row["id"] == id);
-        found.expect("the message is exported")
+        self.host.row(&self.declared, "messages", id).await
     }
 
     /// Returns the answer's message, without the data API, which has a rate
@@ -152,10 +150,9 @@ impl Bot {
     }
 
     async fn conversation(&self, answer: &Answer) -> Value {
-        let id = answer.json()["conversationId"].clone();
-        let rows = self.host.rows(&self.declared, "conversations").await;
-        let found = rows.into_iter().find(|row| row["id"] == id);
-        found.expect("the conversation is exported")
+        let body = answer.json();
+        let id = body["conversationId"].text();
+        self.host.row(&self.declared, "conversations", id).await
     }
 }
 

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use leadhost_domain::limits;
@@ -20,6 +19,7 @@ use wasm_encoder::{
     NameMap, NameSection, StartSection, TypeSection,
 };
 use wit_component::ComponentEncoder;
+use xtask::cargo::has_target;
 use xtask::misbehave;
 
 use crate::components::target;
@@ -51,7 +51,7 @@ pub fn rust_component(package: &str) -> Vec<u8> {
     if let Some(component) = built.get(package) {
         return component.clone();
     }
-    let component = if has_target(UNKNOWN) {
+    let component = if has_target(UNKNOWN).expect("rustc starts") {
         let module = compile(package, UNKNOWN);
         ComponentEncoder::default()
             .validate(true)
@@ -167,11 +167,7 @@ pub fn golden_bomb() -> Vec<u8> {
 
 /// The misbehaving converter, which loops for ever in each conversion.
 pub fn looping() -> Vec<u8> {
-    let looping = Variant {
-        always: "loop",
-        ..Variant::default()
-    };
-    looping.component()
+    Variant::default().always("loop").component()
 }
 
 /// The misbehaving converter in Python.
@@ -268,19 +264,6 @@ fn compile(package: &str, triple: &str) -> Vec<u8> {
     let file = format!("{}.wasm", package.replace('-', "_"));
     let path = target().join(triple).join("plugin").join(file);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn has_target(triple: &str) -> bool {
-    let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-        .args(["--print", "sysroot"])
-        .output()
-        .expect("rustc starts");
-    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    Path::new(&sysroot)
-        .join("lib/rustlib")
-        .join(triple)
-        .join("lib")
-        .is_dir()
 }
 
 fn repository() -> PathBuf {

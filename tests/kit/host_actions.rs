@@ -4,6 +4,7 @@
 //! Waiting polls a condition within a time limit. The host's clock stands until a test
 //! moves it.
 
+use std::fmt::Display;
 use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -243,6 +244,14 @@ impl Host {
 
     pub async fn rows(&self, declared: &Declared, entity: &str) -> Vec<Value> {
         exported(self.addresses.data, &declared.key("workspace"), entity).await
+    }
+
+    /// Returns the exported row with this id.
+    pub async fn row(&self, declared: &Declared, entity: &str, id: impl Display) -> Value {
+        let id = id.to_string();
+        let rows = self.rows(declared, entity).await;
+        let row = rows.into_iter().find(|row| row["id"] == id.as_str());
+        row.unwrap_or_else(|| panic!("{id} is not among the exported {entity}"))
     }
 
     /// Asks the provider of an instance for its templates, instead of waiting until

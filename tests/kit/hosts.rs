@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::client::Ask;
 use crate::components::component;
-use crate::host_actions::until;
+use crate::host_actions::eventually;
 use crate::load::{Load, LoadResult, Notifications, Targets, What, assert_each_once};
 use crate::on::On;
 use crate::program::binary;
@@ -248,9 +248,9 @@ impl Hosts {
     /// Waits until no message is in flight: the work of dead hosts is taken over, and waiting
     /// messages are sent.
     pub async fn settles(&self) {
-        until("no message is on its way", async || {
+        eventually("no message is on its way", async || {
             let under_way = "select count(*) from messages where state in ('sending', 'waiting')";
-            (self.count(under_way).await == 0).then_some(())
+            self.count(under_way).await == 0
         })
         .await;
     }

@@ -9,13 +9,11 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
+use crate::host_actions::LONG;
 use crate::provider::{Accepted, Flush, Inbound, WhatsApp};
 
 /// The interval for polling the double.
 const LOOK: Duration = Duration::from_millis(5);
-
-/// Sending all waiting events takes far less, even on a busy machine.
-const HOPELESS: Duration = Duration::from_secs(300);
 
 const WORDS: [&str; 3] = ["sent", "delivered", "read"];
 
@@ -57,7 +55,7 @@ impl Phones {
     /// If the service does not accept them, or answered wrongly before.
     pub async fn finish(self) -> Story {
         self.ended.store(true, Ordering::Relaxed);
-        let story = tokio::time::timeout(HOPELESS, self.task).await;
+        let story = tokio::time::timeout(LONG, self.task).await;
         let story = story.expect("the service accepts the webhooks");
         let story = story.expect("phones do not panic");
         assert!(story.wrong.is_empty(), "{:#?}", story.wrong);

@@ -6,14 +6,14 @@ use std::io;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use xtask::double::channel::Channel;
 pub use xtask::double::channel::{
-    Accepted, Callback, CallbackAnswer, Flush, Inbound, Key, Misbehaviour, Provider, Taken,
+    Accepted, Callback, CallbackAnswer, Flush, Inbound, Key, Misbehaviour, Taken,
 };
+use xtask::double::channel::{Channel, Provider};
 use xtask::double::twilio::Messages;
 use xtask::double::whatsapp::Cloud;
 
-use crate::host_actions::until;
+use crate::host_actions::eventually;
 
 /// The time of a double at first: the time at which every test starts.
 pub const BEGINNING: u64 = 1_894_708_800;
@@ -80,8 +80,8 @@ impl<P: Provider> Double<P> {
     }
 
     pub async fn hangs(&self, many: usize) {
-        until(&format!("{many} sends hang"), async || {
-            (self.hanging() >= many).then_some(())
+        eventually(&format!("{many} sends hang"), async || {
+            self.hanging() >= many
         })
         .await;
     }

@@ -1,6 +1,7 @@
-//! Cargo, as on a command line.
+//! Cargo, as on a command line, and the toolchain that it uses.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The compiler that stands in for rustc and checks lints too. It optimises less, so what is measured or packed
@@ -33,4 +34,17 @@ pub fn forget_own_package(command: &mut Command) {
             command.env_remove(name);
         }
     }
+}
+
+/// The folder of the active toolchain.
+pub fn sysroot() -> io::Result<PathBuf> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let said = Command::new(rustc).args(["--print", "sysroot"]).output()?;
+    Ok(PathBuf::from(String::from_utf8_lossy(&said.stdout).trim()))
+}
+
+/// Whether the active toolchain has the libraries of this target.
+pub fn has_target(triple: &str) -> io::Result<bool> {
+    let libraries = sysroot()?.join("lib/rustlib").join(triple).join("lib");
+    Ok(libraries.is_dir())
 }

@@ -5,8 +5,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use xtask::cargo::has_target;
+
 use crate::args::Args;
-use crate::failure::Failure;
+use crate::failure::{Context, Failure};
 use crate::process;
 
 #[derive(Clone, Copy)]
@@ -78,16 +80,19 @@ impl Install {
         Ok(())
     }
 
-    /// Adds a target or a component to the active toolchain through rustup.
-    pub fn rustup(self, kind: &str, name: &str, why: &str) -> Result<(), Failure> {
+    /// Adds a target to the active toolchain through rustup, unless it is there.
+    pub fn rust_target(self, triple: &str, why: &str) -> Result<(), Failure> {
+        if has_target(triple).context("starting rustc")? {
+            return Ok(());
+        }
         if !self.allowed || process::find("rustup").is_none() {
             return Err(
-                Failure::new(format!("the Rust {kind} {name} is needed {why}"))
-                    .hint(format!("rustup {kind} add {name}")),
+                Failure::new(format!("the Rust target {triple} is needed {why}"))
+                    .hint(format!("rustup target add {triple}")),
             );
         }
-        announce(&format!("Rust {kind} {name}"), why);
-        process::run(Command::new("rustup").args([kind, "add", name]))
+        announce(&format!("Rust target {triple}"), why);
+        process::run(Command::new("rustup").args(["target", "add", triple]))
     }
 }
 

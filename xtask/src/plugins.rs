@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 use xtask::cargo::LINTER;
@@ -75,12 +75,7 @@ pub fn build_test_guests(install: Install) -> Result<(), Failure> {
 pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
     const TRIPLE: &str = "wasm32-wasip2";
     const PACKAGE: &str = "guest-misbehave";
-    let mut libraries = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    let libraries =
-        process::output(libraries.args(["--print", "target-libdir", "--target", TRIPLE]))?;
-    if !Path::new(libraries.trim()).is_dir() {
-        install.rustup("target", TRIPLE, "to compile a guest with WASI")?;
-    }
+    install.rust_target(TRIPLE, "to compile a guest with WASI")?;
     process::run(
         repository::cargo()
             .env_remove(LINTER)

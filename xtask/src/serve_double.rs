@@ -33,7 +33,7 @@ whatsapp, twilio:
     --signed-url URL   the callback's address that signatures cover, if it is behind a proxy
 
 whatsapp:
-    --token TEXT, --app-secret TEXT, --verify-token TEXT
+    --token TEXT, --app-secret TEXT
     --waba ID, --phone-number-id ID
 
 twilio:
@@ -96,7 +96,6 @@ fn whatsapp(mut args: Args) -> Result<(), Failure> {
     for (flag, option) in [
         ("--token", &mut options.tokens[0]),
         ("--app-secret", &mut options.app_secret),
-        ("--verify-token", &mut options.verify_token),
         ("--waba", &mut options.waba_id),
         ("--phone-number-id", &mut options.phone_number_id),
     ] {
@@ -110,7 +109,6 @@ fn whatsapp(mut args: Args) -> Result<(), Failure> {
         println!("business account {}", options.waba_id);
         println!("phone number id  {}", options.phone_number_id);
         println!("app secret       {}", options.app_secret);
-        println!("verify token     {}", options.verify_token);
     })
 }
 

@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::failure::Failure;
+use xtask::cargo::sysroot;
+
+use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::process;
 use crate::repository;
@@ -23,11 +25,8 @@ pub enum WasmToolchain {
 
 impl WasmToolchain {
     pub fn ensure(install: Install) -> Result<Self, Failure> {
-        if active_has_target()? {
-            return Ok(Self::Active);
-        }
         let why = "to compile plugins";
-        let Err(no_rustup) = install.rustup("target", TRIPLE, why) else {
+        let Err(no_rustup) = install.rust_target(TRIPLE, why) else {
             return Ok(Self::Active);
         };
         eprintln!("{no_rustup}");
@@ -99,20 +98,6 @@ const YOUNGER_FEATURES: [&str; 1] = ["let_chains"];
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 
-fn active_has_target() -> Result<bool, Failure> {
-    Ok(Path::new(&sysroot()?)
-        .join("lib/rustlib")
-        .join(TRIPLE)
-        .join("lib")
-        .is_dir())
-}
-
-fn sysroot() -> Result<String, Failure> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let text = process::output(Command::new(rustc).args(["--print", "sysroot"]))?;
-    Ok(text.trim().to_owned())
-}
-
 fn debian_is_complete() -> bool {
     let has_sources = process::output(Command::new(DEBIAN_RUSTC).args(["--print", "sysroot"]))
         .is_ok_and(|root| {
@@ -126,7 +111,7 @@ fn debian_is_complete() -> bool {
 /// Debian's Rust has no linker for WebAssembly; the one of the active toolchain
 /// reads the same formats.
 fn linker() -> Result<PathBuf, Failure> {
-    let own = Path::new(&sysroot()?).join("lib/rustlib");
+    let own = sysroot().context("starting rustc")?.join("lib/rustlib");
     let bundled = std::fs::read_dir(&own)
         .into_iter()
         .flatten()

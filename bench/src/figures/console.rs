@@ -43,14 +43,12 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
     let digest = host.activate(&arguments.component()?)?;
     let workspace = host.apply()?;
-    let path = workspace.path.clone();
-    let connection = path.rsplit('/').next().unwrap_or_default().to_owned();
     host.stop()?;
     let deliveries = arguments.deliveries;
     eprintln!("  seeding {deliveries} deliveries");
     let seeded = Seeded {
         workspace: workspace.id,
-        connection,
+        connection: workspace.connection,
         digest,
         deliveries,
         last: u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?,
@@ -64,7 +62,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let load = paced::start(Paced {
         to: host.gateway,
         from: [127, 0, 0, 1].into(),
-        path,
+        path: workspace.path,
         per_second: PER_SECOND,
         // More than the pages take; it ends with the host.
         during: arguments.round() * u32::try_from(pages.len())?,

@@ -2,7 +2,7 @@
 //! released from quarantine.
 
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Json, On, eventually, fields, has, lacks};
+use leadhost_tests::{Json, On, fields, has, lacks};
 use serde_json::{Value, json};
 
 use super::console::Browser;
@@ -205,11 +205,7 @@ async fn a_conversion_that_fails_again_is_no_success(on: On) {
     let order = json!({"convertedBy": former.0, "plugin": "misbehave", "apply": true});
     let begun = operator.posted("/repairs", &order, 201).await;
     let path = format!("/repairs/{}", begun["id"].text());
-    eventually("the repair has ended", async || {
-        let shown = operator.get(&path).await;
-        !shown["endedAt"].is_null()
-    })
-    .await;
+    operator.repair_ends(&path).await;
     has!(browser.page(&path).await, not);
 }
 

@@ -408,11 +408,7 @@ async fn ended(operator: &Operator, answer: Answer) -> String {
     let to = answer.header("location").to_owned();
     let path = to.strip_prefix("/console").expect("a page of the console");
     assert!(path.starts_with("/repairs/"), "{path}");
-    eventually("the repair has ended", async || {
-        let shown = operator.get(path).await;
-        !shown["endedAt"].is_null()
-    })
-    .await;
+    operator.repair_ends(path).await;
     path.to_owned()
 }
 

@@ -112,11 +112,7 @@ async fn a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliverie
     let order = json!({"convertedBy": blamed, "apply": true});
     let begun = operator.post("/repairs", &order).await.json();
     let path = format!("/repairs/{}", begun["id"].text());
-    eventually("the repair has ended", async || {
-        let shown = operator.get(&path).await;
-        !shown["endedAt"].is_null()
-    })
-    .await;
+    operator.repair_ends(&path).await;
     lacks!(browser.page("").await, says);
     let leads = operator.get("/connections").await;
     let stands = &leads["connections"][0]["sourceChange"]["cause"];

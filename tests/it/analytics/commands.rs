@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use leadhost_tests::service::leadhost;
-use leadhost_tests::{Hosts, Json, On, Service, fields, guests, has, lacks, until};
+use leadhost_tests::service::refused;
+use leadhost_tests::{Hosts, Json, On, Service, eventually, fields, guests, has, lacks};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -51,11 +51,11 @@ impl Counting {
         let hosts = hosts.workspace(WORKSPACE).apply().await;
         let seldom = ["--set", "analytics.refresh_seconds=86400"];
         let service = hosts.start_with(0, &seldom).await;
-        until("the first round has counted", async || {
+        eventually("the first round has counted", async || {
             let status = status(&service);
             let sets = status["metricSets"].list().iter();
             let mut ages = sets.map(|set| &set["asOf"]);
-            ages.all(|as_of| as_of.is_string()).then_some(())
+            ages.all(|as_of| as_of.is_string())
         })
         .await;
         Self { hosts, service }
@@ -83,8 +83,7 @@ impl Counting {
 }
 
 fn status(service: &Service) -> Value {
-    let said = service.run(&["etl", "status", "--json"]);
-    serde_json::from_str(&said).expect("JSON")
+    service.json("etl status")
 }
 
 fn conversations(status: &Value) -> &Value {
@@ -101,7 +100,7 @@ async fn a_run_counts_all_earlier_commits_and_reports_it(on: On) {
     has!(said, "conversations as of ", "tickets as of ");
     assert_eq!(world.started().await, 3);
 
-    let ran: Value = serde_json::from_str(&service.run(&["etl", "run", "--json"])).expect("JSON");
+    let ran = service.json("etl run");
     fields!(ran, {"more": false, "runs.0.metricSet": "conversations"});
     assert!(ran["runs"][0]["changes"].is_u64(), "{ran}");
     let shown = status(service);
@@ -126,12 +125,11 @@ async fn a_rebuild_lists_the_builds_that_it_began_and_waits_until_they_serve(on:
     );
     assert_eq!(world.started().await, 3);
 
-    let one = ["etl", "rebuild", "--workspace", SLUG, "--set", "tickets"];
+    let one = format!("etl rebuild --workspace {SLUG} --set tickets");
     let said = service.run(&one);
     has!(said, "tickets of counted: 1 rebuild begun");
     lacks!(said, "conversations");
-    let json = service.run(&[&one[..], &["--wait", "--json"]].concat());
-    let json: Value = serde_json::from_str(&json).expect("JSON");
+    let json = service.json(&format!("{one} --wait"));
     assert_eq!(json["workspace"], SLUG);
     assert!(json["begun"]["tickets"].is_u64(), "{json}");
     assert_eq!(json["serves"], true);
@@ -178,10 +176,9 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
     let said = service.fail(&["etl", "rebuild", "--workspace", "nope"]);
     has!(said, "no workspace `nope`", "leadhost workspace list");
     let misused = |arguments: &[&str], why: &[&str]| {
-        let output = leadhost(world.hosts.folder(0), arguments);
-        assert_eq!(output.status.code(), Some(2));
+        let said = refused(world.hosts.folder(0), 2, arguments);
         for part in why {
-            has!(String::from_utf8_lossy(&output.stderr), part);
+            has!(said, part);
         }
     };
     let known = ["no metric set `deals`", "conversations and tickets"];

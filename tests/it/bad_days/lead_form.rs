@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hyper::Method;
 use leadhost_tests::components::component;
 use leadhost_tests::load::export;
-use leadhost_tests::{Ask, until};
+use leadhost_tests::{Ask, eventually};
 use serde_json::{Value, json};
 
 use super::Outage;
@@ -37,10 +37,10 @@ secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "{TOKEN}" }}
 
 /// Waits until every announced lead is in the export.
 pub async fn are_fetched(data: SocketAddr, key: &str, announced: &BTreeSet<String>) {
-    until("every announced lead is fetched", async || {
+    eventually("every announced lead is fetched", async || {
         let there = export(data, key).await;
         let is_there = |id: &String| there.contains_key(id);
-        announced.iter().all(is_there).then_some(())
+        announced.iter().all(is_there)
     })
     .await;
 }

@@ -89,8 +89,8 @@ async fn is_ready(host: &Service) -> bool {
 
 /// Returns when the host is ready.
 async fn becomes_ready(host: &Service) {
-    let ready = async || is_ready(host).await.then_some(());
-    leadhost_tests::until("the host is ready again", ready).await;
+    let ready = async || is_ready(host).await;
+    leadhost_tests::eventually("the host is ready again", ready).await;
 }
 
 /// Lets the fault last this long. The pause is the fault itself; nothing waits for

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use leadhost_tests::eventually;
 use leadhost_tests::load::Targets;
 use leadhost_tests::proxy::Proxy;
-use leadhost_tests::until;
 
 use super::{Outage, lasts};
 
@@ -37,8 +37,8 @@ async fn resets_silence_and_refused_connections_lose_no_acknowledged_lead() {
     proxy.shut(true);
     proxy.reset();
     load.is_refused(load.refused() + 32).await;
-    let is_shut = async || (proxy.open() == 0).then_some(());
-    until("no connection is left", is_shut).await;
+    let is_shut = async || proxy.open() == 0;
+    eventually("no connection is left", is_shut).await;
     lasts(Duration::from_secs(1)).await;
     proxy.shut(false);
     load.goes_on(100).await;

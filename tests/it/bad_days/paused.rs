@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use leadhost_tests::eventually;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::load::{Follower, Targets};
-use leadhost_tests::until;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -46,8 +46,8 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     let announced = form.announce(other.address("gateway"), 20).await;
     let announced = BTreeSet::from_iter(announced);
     assert_eq!(announced.len(), 20);
-    let are_busy = async || (door.waiting() == 2 * IN_HAND).then_some(());
-    until("both hosts have their hands full", are_busy).await;
+    let are_busy = async || door.waiting() == 2 * IN_HAND;
+    eventually("both hosts have their hands full", are_busy).await;
 
     sleeper.freeze();
     door.open();
@@ -61,8 +61,8 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     assert_eq!(hosts.count(answers).await, 20, "each was answered once");
 
     sleeper.thaw();
-    let has_let_go = async || (door.waiting() == 0).then_some(());
-    until("the sleeper has let go of its fetches", has_let_go).await;
+    let has_let_go = async || door.waiting() == 0;
+    eventually("the sleeper has let go of its fetches", has_let_go).await;
     // It works again, and its late writes have been attempted.
     load.goes_on(300).await;
     let sent = load.stop().await;

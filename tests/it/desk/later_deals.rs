@@ -102,7 +102,6 @@ async fn a_deal_of_a_large_delivery_takes_its_conversation(on: On) {
         row["deal_id"].as_str().map(str::to_owned)
     });
     let deal_id = deal_id.await;
-    let deals = desk.host.rows(&desk.declared, "deals").await;
-    let made = deals.iter().find(|row| row["id"] == deal_id);
-    assert_eq!(made.expect("it is exported")["external_id"], "60");
+    let made = desk.host.row(&desk.declared, "deals", deal_id).await;
+    assert_eq!(made["external_id"], "60");
 }

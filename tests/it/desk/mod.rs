@@ -153,9 +153,7 @@ impl Desk {
     }
 
     async fn conversation(&self, id: &str) -> Value {
-        let rows = self.conversations().await;
-        let found = rows.into_iter().find(|row| row["id"] == id);
-        found.expect("the conversation is exported")
+        self.host.row(&self.declared, "conversations", id).await
     }
 }
 

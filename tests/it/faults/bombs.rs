@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use leadhost_tests::{Answer, Hosts, Json, On, Service, figures, until};
-use serde_json::Value;
+use leadhost_tests::{Answer, Hosts, Json, On, Service, eventually, figures};
 use tokio::runtime::Handle;
 
 leadhost_tests::on_every_store! {
@@ -51,12 +50,11 @@ async fn hostile_json_harms_neither_the_host_nor_other_senders(on: On) {
     let answer = after.send().await.expect(200).json();
     // On a busy machine its conversion may end after the answer.
     let id = answer["deliveryId"].as_str().expect("an id");
-    until("the lead after them is converted", async || {
-        let shown = service.run(&["delivery", "show", id, "--json"]);
-        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    eventually("the lead after them is converted", async || {
+        let shown = service.json(&format!("delivery show {id}"));
         let is_right = ["queued", "converted"].contains(&shown["status"].text());
         assert!(is_right, "{shown}");
-        (shown["status"] == "converted").then_some(())
+        shown["status"] == "converted"
     })
     .await;
     assert!(service.stop());

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost_tests::guests::Variant;
 use leadhost_tests::load::{Follower, Targets};
-use leadhost_tests::{Hosts, On, Service, figures, left_out, until};
+use leadhost_tests::{Hosts, On, Service, eventually, figures, left_out};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
@@ -85,11 +85,8 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
         );
         return;
     };
-    let anybody = Variant {
-        check: "",
-        ..Variant::default()
-    };
-    let mut hosts = Hosts::portal(on).component(anybody.component());
+    let anybody = Variant::default().check("").component();
+    let mut hosts = Hosts::portal(on).component(anybody);
     let heavies = || (0..HEAVY).map(|number| format!("heavy-{number}"));
     for name in heavies() {
         hosts = hosts.workspace(&format!(
@@ -134,12 +131,12 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
     let sent = many.stop().await;
     let list = |name: &str| service.run(&["delivery", "list", "--connection", name, "--json"]);
     let mut waiting: Vec<String> = heavies().collect();
-    until("each heavy connection has a call that ended", async || {
+    eventually("each heavy connection has a call that ended", async || {
         waiting.retain(|name| {
             let list = list(name);
             !list.contains("\"failed\"") && !list.contains("\"parked\"")
         });
-        waiting.is_empty().then_some(())
+        waiting.is_empty()
     })
     .await;
     few.goes_on(100).await;

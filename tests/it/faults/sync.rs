@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost_tests::load::post;
 use leadhost_tests::program::{binary, preloaded};
-use leadhost_tests::{Hosts, On, figures, left_out, until};
+use leadhost_tests::{Hosts, On, eventually, figures, left_out};
 
 const SENDERS: usize = 16;
 
@@ -101,14 +101,14 @@ async fn watched(count: usize, preload: Option<&Path>) -> Option<CallAnalysis> {
     }
     let ended = format!("{:<5} +++ exited", service.process().as_raw_nonzero().get());
     assert!(service.stop());
-    until("strace has written all", async || {
+    eventually("strace has written all", async || {
         let mut file = std::fs::File::open(&calls).expect("strace wrote");
         let length = file.seek(SeekFrom::End(0)).expect("a file");
         let end = SeekFrom::Start(length.saturating_sub(4_096));
         let mut text = Vec::new();
         file.seek(end).expect("a file");
         file.read_to_end(&mut text).expect("a file");
-        contains(&text, ended.as_bytes()).then_some(())
+        contains(&text, ended.as_bytes())
     })
     .await;
     let seen = tokio::task::spawn_blocking(move || CallAnalysis::read(calls));

@@ -1,7 +1,7 @@
 //! An operator's change on one host takes effect on the others.
 
 use leadhost_domain::key::KeyKind;
-use leadhost_tests::until;
+use leadhost_tests::eventually;
 
 use super::fleet;
 
@@ -16,10 +16,7 @@ async fn a_key_that_is_revoked_on_one_host_is_refused_by_the_others_at_once() {
     let revoked = one.admin("DELETE", &format!("/admin/v1/keys/{id}"));
     revoked.bearer(&admin).send().await.expect(200);
     // The clock stands, so that no cached key expires by its age.
-    until("the key is dead", async || {
-        (ask().send().await.status == 401).then_some(())
-    })
-    .await;
+    eventually("the key is dead", async || ask().send().await.status == 401).await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use leadhost_tests::postgres::Database;
 use leadhost_tests::proxy::Proxy;
-use leadhost_tests::{On, Service, has, lacks, until};
+use leadhost_tests::{On, Service, eventually, has, lacks};
 use tempfile::TempDir;
 
 /// A service whose network to the database may be cut.
@@ -51,29 +51,24 @@ impl CutOffHost {
     }
 
     async fn is_lost(&self) {
-        let not_ready = async || (!self.is_ready().await).then_some(());
-        until("the host is not ready", not_ready).await;
-        let logged = async || {
-            self.service
-                .log()
-                .contains("store unreachable")
-                .then_some(())
-        };
-        until("the loss is logged", logged).await;
+        let not_ready = async || !self.is_ready().await;
+        eventually("the host is not ready", not_ready).await;
+        let logged = async || self.service.log().contains("store unreachable");
+        eventually("the loss is logged", logged).await;
     }
 
     async fn is_back(&self) {
-        let ready = async || self.is_ready().await.then_some(());
-        until("the host is ready again", ready).await;
+        let ready = async || self.is_ready().await;
+        eventually("the host is ready again", ready).await;
     }
 
     /// Every API refuses at once, in its own format. A host that waited for the
     /// database would never be quick; on a busy machine not every attempt is.
     async fn refuses_quickly(&self) {
-        until("no request waits", async || {
+        eventually("no request waits", async || {
             let began = Instant::now();
             self.refuses().await;
-            (began.elapsed() < Duration::from_secs(2)).then_some(())
+            began.elapsed() < Duration::from_secs(2)
         })
         .await;
     }
@@ -132,10 +127,10 @@ impl CutOffHost {
     async fn serves_again(&self) {
         let key = std::fs::read_to_string(self.folder.path().join("admin.key")).unwrap();
         let bearer = format!("Bearer {}", key.trim());
-        until("the host is alive among the hosts", async || {
+        eventually("the host is alive among the hosts", async || {
             let ask = self.service.ask("admin", "GET", "/admin/v1/status");
             let answer = ask.header("authorization", &bearer).send().await;
-            (answer.status == 200 && answer.json()["hosts"][0]["alive"] == true).then_some(())
+            answer.status == 200 && answer.json()["hosts"][0]["alive"] == true
         })
         .await;
     }

@@ -1,25 +1,15 @@
 //! A version becomes active on every host, or on none.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_store::Activation;
-use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, On, Service, fields, has, lacks, until};
+use leadhost_tests::guests::version;
+use leadhost_tests::{Host, On, Service, eventually, fields, has, lacks, until};
 use serde_json::Value;
 
 use super::fleet;
 use crate::ingest::harm;
-
-fn version(version: &str) -> Vec<u8> {
-    let variant = Variant {
-        version,
-        ..Variant::default()
-    };
-    variant.component()
-}
+use crate::ingest::traffic::Traffic;
 
 fn served(host: &Host) -> Option<Digest> {
     let active = host.app.core.plugins.active("misbehave")?;
@@ -34,8 +24,8 @@ fn all_serve(hosts: &[&Host], digest: &Digest) {
 }
 
 async fn serves(host: &Host, digest: &Digest) {
-    let serves = async || (served(host).as_ref() == Some(digest)).then_some(());
-    until("the host serves it", serves).await;
+    let serves = async || served(host).as_ref() == Some(digest);
+    eventually("the host serves it", serves).await;
 }
 
 /// Uploads and activates this version. No host is behind.
@@ -76,48 +66,19 @@ async fn an_activation_serves_on_every_host_when_it_is_answered() {
 async fn a_swap_under_load_on_three_hosts_loses_nothing_and_ends_the_old_version() {
     let hosts = available!(fleet(["one", "two", "three"]));
     let old = hosts[0].converter(version("1.0.0")).await;
-    let declared = Arc::new(hosts[0].declare(&harm("good", "", 0)).await);
-    let hosts = Arc::new(hosts);
-    let swapped = Arc::new(AtomicBool::new(false));
-    let enough = Arc::new(AtomicBool::new(false));
-    let clients: Vec<_> = (0..12)
-        .map(|number| {
-            let (hosts, declared) = (Arc::clone(&hosts), Arc::clone(&declared));
-            let (swapped, enough) = (Arc::clone(&swapped), Arc::clone(&enough));
-            tokio::spawn(async move {
-                let mut answers = Vec::new();
-                let mut after = 0;
-                while after < 3 {
-                    let is_after = swapped.load(Ordering::SeqCst);
-                    let host = &hosts[number % 3];
-                    let answer = host.post(&declared.address("good")).send().await;
-                    after += u32::from(is_after);
-                    answers.push((is_after, answer));
-                    if answers.len() >= 3 {
-                        enough.store(true, Ordering::SeqCst);
-                    }
-                }
-                answers
-            })
-        })
-        .collect();
-    until("traffic", async || {
-        enough.load(Ordering::SeqCst).then_some(())
-    })
-    .await;
+    let declared = hosts[0].declare(&harm("good", "", 0)).await;
+    let asks = (0..12).map(|number| hosts[number % 3].post(&declared.address("good")));
+    let traffic = Traffic::start(asks).await;
     let new = activated(&hosts[1], version("1.1.0")).await.digest;
-    swapped.store(true, Ordering::SeqCst);
     let mut sent = 0;
-    for client in clients {
-        for (is_after, answer) in client.await.unwrap() {
-            let answer = answer.expect(200);
-            assert_eq!(answer.json()["status"], "converted");
-            let ran = hosts[0].delivery(&answer).await.summary.ran;
-            let ran = ran.expect("it ran").digest;
-            assert!([&old, &new].contains(&&ran));
-            assert!(!is_after || ran == new, "begun after convergence");
-            sent += 1;
-        }
+    for (is_after, answer) in traffic.end().await {
+        let answer = answer.expect(200);
+        assert_eq!(answer.json()["status"], "converted");
+        let ran = hosts[0].delivery(&answer).await.summary.ran;
+        let ran = ran.expect("it ran").digest;
+        assert!([&old, &new].contains(&&ran));
+        assert!(!is_after || ran == new, "begun after convergence");
+        sent += 1;
     }
     assert_eq!(hosts[2].rows(&declared, "deals").await.len(), sent);
 }
@@ -164,9 +125,9 @@ async fn a_version_that_one_host_cannot_prepare_serves_on_none() {
 
     // A host that has left is not asked.
     tight.stop(std::time::Duration::from_secs(5)).await;
-    until("the host has signed off", async || {
+    eventually("the host has signed off", async || {
         let hosts = one.store().hosts().await.unwrap();
-        (!hosts.iter().any(|host| host.name == "tight")).then_some(())
+        !hosts.iter().any(|host| host.name == "tight")
     })
     .await;
     let second = activated(&one, version("1.1.0")).await;
@@ -233,8 +194,7 @@ async fn a_frozen_host_serves_no_old_version_when_it_continues() {
     let file = files.path().join("workspace.toml");
     let begin = "[workspace]\nslug = \"demo\"\nname = \"Demo\"\n[[partners]]\nname = \"acme\"\n";
     std::fs::write(&file, format!("{begin}{}", harm("good", "", 0))).unwrap();
-    let applied = awake.run(&["apply", &file.display().to_string(), "--json"]);
-    let applied: Value = serde_json::from_str(&applied).unwrap();
+    let applied = awake.json(&format!("apply '{}'", file.display()));
     let id = applied["connections"]["good"].as_str().unwrap();
     let target = format!("/ingest-lead/{id}");
     let send = async || asleep.ask("gateway", "POST", &target).send().await;
@@ -253,9 +213,8 @@ async fn a_frozen_host_serves_no_old_version_when_it_continues() {
             return None;
         }
         let delivery = answer.expect(200).json();
-        let delivery = delivery["deliveryId"].as_str().unwrap().to_owned();
-        let shown = awake.run(&["delivery", "show", &delivery, "--json"]);
-        let shown: Value = serde_json::from_str(&shown).unwrap();
+        let delivery = delivery["deliveryId"].as_str().unwrap();
+        let shown = awake.json(&format!("delivery show {delivery}"));
         assert!(shown.to_string().contains(&digest), "{shown}");
         Some(())
     })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leadhost_domain::audit::{Act, AuditActor, OperatorAct};
 use leadhost_domain::rollout::RolloutStage;
-use leadhost_tests::{Host, fields, has, until};
+use leadhost_tests::{Host, eventually, fields, has, until};
 use serde_json::{Value, json};
 
 use super::fleet;
@@ -144,8 +144,8 @@ async fn nobody_restores_a_candidate_that_another_host_takes_back() {
     let act = Act::done(by, now, what, &detail);
     let flipped = store.flip_in_rollout(&proposal, (&ended, &act), now).await;
     flipped.expect("a store").expect("in time");
-    let is_back = async || (rolling.serves() == rolling.stable).then_some(());
-    until("the stable version is active", is_back).await;
+    let is_back = async || rolling.serves() == rolling.stable;
+    eventually("the stable version is active", is_back).await;
     let rollback = rolling.ask("POST", "/plugins/misbehave/rollback");
     let refused = rollback.send().await.expect(409);
     has!(refused, "was itself rolled back by the service");
@@ -180,12 +180,12 @@ async fn a_promotion_beside_an_abort_on_another_host_never_leaves_a_candidate_wi
         let active = rolling.host.store().activations().await.expect("a store");
         assert_eq!(active[0].digest, rolling.stable, "{statuses:?}");
     }
-    until("both hosts serve the stable version", async || {
+    eventually("both hosts serve the stable version", async || {
         let is_stable = |host: &Host| {
             let serves = host.app.pipeline.fleet.serves();
             serves["misbehave"].digest.as_ref() == Some(&rolling.stable)
         };
-        (is_stable(&rolling.host) && is_stable(&two)).then_some(())
+        is_stable(&rolling.host) && is_stable(&two)
     })
     .await;
 }

@@ -1,9 +1,6 @@
 //! Converters are installed, refused, swapped and rolled back while leads come
 //! in.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::plugin::Digest;
@@ -13,6 +10,7 @@ use leadhost_tests::{Host, Json, On, Options, eventually, has, until};
 use tempfile::TempDir;
 
 use super::harm;
+use super::traffic::Traffic;
 
 leadhost_tests::on_every_store! {
     a_file_in_the_inbox_serves_without_a_restart,
@@ -298,47 +296,23 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
 async fn a_swap_under_traffic_loses_no_lead_and_fails_none(on: On) {
     // The clock stands, and on a busy machine the clients send for long until the version is compiled.
     let unlimited = Options::patient(on).with("intake.connection_rate", 0);
-    let host = Arc::new(Host::working_with(unlimited).await);
+    let host = Host::working_with(unlimited).await;
     let old = host.converter(guests::version("1.0.0")).await;
-    let declared = Arc::new(host.declare(&harm("good", "", 0)).await);
-    let swapped = Arc::new(AtomicBool::new(false));
-    let enough = Arc::new(AtomicBool::new(false));
-    let clients: Vec<_> = (0..20)
-        .map(|_| {
-            let (host, declared) = (Arc::clone(&host), Arc::clone(&declared));
-            let (swapped, enough) = (Arc::clone(&swapped), Arc::clone(&enough));
-            tokio::spawn(async move {
-                let mut answers = Vec::new();
-                let mut after = 0;
-                while after < 3 {
-                    let is_after = swapped.load(Ordering::SeqCst);
-                    let answer = host.post(&declared.address("good")).send().await;
-                    after += u32::from(is_after);
-                    answers.push((is_after, answer));
-                    if answers.len() >= 3 {
-                        enough.store(true, Ordering::SeqCst);
-                    }
-                }
-                answers
-            })
-        })
-        .collect();
-    eventually("traffic", async || enough.load(Ordering::SeqCst)).await;
+    let declared = host.declare(&harm("good", "", 0)).await;
+    let asks = (0..20).map(|_| host.post(&declared.address("good")));
+    let traffic = Traffic::start(asks).await;
     let new = host.converter(guests::version("1.1.0")).await;
-    swapped.store(true, Ordering::SeqCst);
     let mut sent = 0;
     let mut by_old = 0;
-    for client in clients {
-        for (is_after, answer) in client.await.unwrap() {
-            let answer = answer.expect(200);
-            assert_eq!(answer.json()["status"], "converted");
-            let ran = host.delivery(&answer).await.summary.ran.expect("it ran");
-            assert!([&old, &new].contains(&&ran.digest));
-            let is_so = !is_after || ran.digest == new;
-            assert!(is_so, "begun after the swap was answered");
-            sent += 1;
-            by_old += usize::from(ran.digest == old);
-        }
+    for (is_after, answer) in traffic.end().await {
+        let answer = answer.expect(200);
+        assert_eq!(answer.json()["status"], "converted");
+        let ran = host.delivery(&answer).await.summary.ran.expect("it ran");
+        assert!([&old, &new].contains(&&ran.digest));
+        let is_so = !is_after || ran.digest == new;
+        assert!(is_so, "begun after the swap was answered");
+        sent += 1;
+        by_old += usize::from(ran.digest == old);
     }
     assert!(by_old > 0, "some came before");
     assert_eq!(host.rows(&declared, "deals").await.len(), sent);

@@ -18,6 +18,8 @@ pub const WA_ID: &str = "5511987650101";
 /// Another contact's.
 pub const OTHER_PHONE: &str = "+55 21 99876-0202";
 
+pub const VERIFY_TOKEN: &str = "double-verify-token";
+
 pub struct WhatsAppFixture {
     pub host: Host,
     pub declared: Declared,
@@ -166,9 +168,7 @@ impl WhatsAppFixture {
 
     /// Returns the exported row of an entity with this id.
     pub async fn row(&self, entity: &str, id: &str) -> Value {
-        let rows = self.host.rows(&self.declared, entity).await;
-        let found = rows.into_iter().find(|row| row["id"] == id);
-        found.unwrap_or_else(|| panic!("{entity} has no {id}"))
+        self.host.row(&self.declared, entity, id).await
     }
 
     /// Returns all rows of the report, with more in the query.
@@ -242,14 +242,13 @@ number = "+{number}"
 adapter = "whatsapp-cloud"
 config = {{ phoneNumberId = "{phone}", wabaId = "{waba}", graphUrl = "{url}" }}
 allow = [{{ url = "{url}", private = true }}]
-secrets = {{ access-token = "{token}", app-secret = "{secret}", verify-token = "{verify}" }}
+secrets = {{ access-token = "{token}", app-secret = "{secret}", verify-token = "{VERIFY_TOKEN}" }}
 "#,
         number = options.number,
         phone = options.phone_number_id,
         waba = options.waba_id,
         token = options.tokens[0],
         secret = options.app_secret,
-        verify = options.verify_token,
     )
 }
 

@@ -5,7 +5,7 @@ use leadhost_tests::provider::{BEGINNING, Inbound};
 use leadhost_tests::{Json, On, fields, has, lacks};
 use serde_json::json;
 
-use super::fixture::{PHONE, WA_ID, WhatsAppFixture, template};
+use super::fixture::{PHONE, VERIFY_TOKEN, WA_ID, WhatsAppFixture, template};
 
 leadhost_tests::on_every_store! {
     a_notification_goes_out_and_every_event_about_it_is_exported,
@@ -88,7 +88,7 @@ async fn no_secret_is_kept_and_none_goes_anywhere_else(on: On) {
     let text = String::from_utf8(send.body.clone()).expect("UTF-8");
     lacks!(text, &**token);
     has!(text, name);
-    for secret in [token, &options.app_secret, &options.verify_token] {
+    for secret in [token.as_str(), options.app_secret.as_str(), VERIFY_TOKEN] {
         assert!(!desk.host.keeps(secret).await, "{secret} is on disk");
     }
 }

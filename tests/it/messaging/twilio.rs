@@ -67,9 +67,7 @@ impl TwilioFixture {
     }
 
     async fn row(&self, entity: &str, id: &str) -> Value {
-        let rows = self.host.rows(&self.declared, entity).await;
-        let found = rows.into_iter().find(|row| row["id"] == id);
-        found.unwrap_or_else(|| panic!("{entity} has no {id}"))
+        self.host.row(&self.declared, entity, id).await
     }
 
     async fn flush(&self) {

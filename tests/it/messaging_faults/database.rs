@@ -2,9 +2,9 @@
 //! outcomes are recorded when it is back.
 
 use leadhost_tests::On;
+use leadhost_tests::eventually;
 use leadhost_tests::provider::{Misbehaviour, Taken};
 use leadhost_tests::proxy::Proxy;
-use leadhost_tests::until;
 
 use super::Messaging;
 use super::reconciliation::StoredMessages;
@@ -38,8 +38,8 @@ async fn outcomes_of_calls_are_recorded_when_the_database_is_back() {
 
     proxy.shut(true);
     proxy.reset();
-    let is_shut = async || (proxy.open() == 0).then_some(());
-    until("no connection is left", is_shut).await;
+    let is_shut = async || proxy.open() == 0;
+    eventually("no connection is left", is_shut).await;
     whatsapp.release();
     // Meanwhile notifications are refused, and nothing is sent.
     notify(9_999).await.expect(503);

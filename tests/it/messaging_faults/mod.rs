@@ -16,7 +16,7 @@ mod reconciliation;
 use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_tests::load::{Load, Targets, What};
 use leadhost_tests::provider::{Callback, WhatsApp};
-use leadhost_tests::{Ask, Hosts, On, Service, guests, until};
+use leadhost_tests::{Ask, Hosts, On, Service, eventually, guests, until};
 
 use crate::messaging::fixture::{FRONT, instance};
 
@@ -105,7 +105,7 @@ impl Messaging {
 
     /// Waits until one row is counted.
     async fn until_one_is(&self, counted: &'static str) {
-        let is_one = async || (self.hosts.count(counted).await == 1).then_some(());
-        until(counted, is_one).await;
+        let is_one = async || self.hosts.count(counted).await == 1;
+        eventually(counted, is_one).await;
     }
 }

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::components::{component, target};
-use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::guests;
 use leadhost_tests::{Json, On, Service, has, lacks};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::local::CommandFolder;
+use super::rollout::phones;
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -132,10 +133,6 @@ impl Connected {
         let found = plugins.iter().find(|one| one["name"] == what);
         found.unwrap()["versions"].list().len()
     }
-}
-
-fn phones(version: &str) -> Variant<'_> {
-    Variant::version(version).check("").always("phones")
 }
 
 fn person() -> Value {

@@ -41,9 +41,7 @@ fn put_lock(base: &CommandFolder, (name, kind): (&str, &str), build: &[&str]) {
 const COPY: [&str; 2] = ["mkdir -p build", "cp next.wasm build/plugin.wasm"];
 
 fn put(base: &CommandFolder, name: &str, content: impl AsRef<[u8]>) {
-    let path = base.path(&format!("{PROJECT}/{name}"));
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, content).unwrap();
+    base.put(&format!("{PROJECT}/{name}"), content);
 }
 
 /// A golden case that the misbehaving converter passes, or does not.

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use leadhost_tests::load::post;
 use leadhost_tests::size::given;
-use leadhost_tests::{Hosts, On, Random, Service, figures, sized, until};
+use leadhost_tests::{Hosts, On, Random, Service, eventually, figures, sized};
 use tempfile::TempDir;
 
 use self::check::{Fault, check};
@@ -250,8 +250,8 @@ impl LeadSenders {
     }
 
     async fn reach(&self, count: usize) {
-        let are_enough = async || (self.count.load(Ordering::Relaxed) >= count).then_some(());
-        until("leads are acknowledged", are_enough).await;
+        let are_enough = async || self.count.load(Ordering::Relaxed) >= count;
+        eventually("leads are acknowledged", are_enough).await;
     }
 
     /// Lets them finish their current requests. Returns the acknowledged leads.

@@ -70,10 +70,8 @@ async fn edits_of_a_person_stay_and_are_counted(on: On) {
     let edit = edit.json(&json!({"propertyExternalId": "AP-2"}));
     edit.send().await.expect(202);
     let product = async || {
-        let deals = repairing.host.rows(&repairing.declared, "deals").await;
-        let id = json!(deal.to_string());
-        let row = deals.iter().find(|row| row["id"] == id);
-        row.expect("the deal is exported")["product_id"].clone()
+        let row = repairing.host.row(&repairing.declared, "deals", deal);
+        row.await["product_id"].clone()
     };
     let edited = product().await;
     for apply in [false, true] {

@@ -12,9 +12,8 @@ pub use leadhost_domain::connection::ConnectionPause;
 pub use leadhost_domain::contact;
 pub use leadhost_domain::deal::{DealStage, DealStatus};
 pub use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-pub use leadhost_domain::exchange::{
-    HttpRequest, HttpResponse, InputProblem, TextSegment, UrlScheme,
-};
+use leadhost_domain::exchange::HttpRequest;
+pub use leadhost_domain::exchange::{HttpResponse, InputProblem, TextSegment, UrlScheme};
 pub use leadhost_domain::id::*;
 use leadhost_domain::key::{KeyKind, KeyRecord, PlainKey};
 pub use leadhost_domain::lead::Action;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use leadhost_config::Config;
-use leadhost_tests::service::leadhost;
+use leadhost_tests::service::serve;
 use leadhost_tests::{Host, LONG, On, Options, has};
 use rcgen::{CertifiedKey, KeyPair};
 use tempfile::TempDir;
@@ -194,14 +194,10 @@ fn a_start_names_the_file_that_is_no_certificate() {
 
 fn refusal(files: &CertificateFiles) -> String {
     let certificate = files.path("cert.pem");
-    let key = files.path("key.pem");
-    let serve = format!(
-        "serve --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --set server.tls_certificate={} --set server.tls_key={}",
-        certificate.display(),
-        key.display()
-    );
+    let certificate = format!("server.tls_certificate={}", certificate.display());
+    let key = format!("server.tls_key={}", files.path("key.pem").display());
     let folder = tempfile::tempdir().expect("a folder");
-    let output = leadhost(folder.path(), &serve);
+    let output = serve(folder.path(), &["--set", &certificate, "--set", &key]);
     assert!(!output.status.success());
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -38,9 +38,9 @@ impl Follower {
     pub async fn assert_saw_all(self, to: SocketAddr, key: &str) {
         let all = rows(to, key).await;
         let last = all.iter().map(|(_, stamp)| stamp.clone()).max();
-        crate::until("the follower comes to the end", async || {
+        crate::eventually("the follower comes to the end", async || {
             let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            (seen.values().max() >= last.as_ref()).then_some(())
+            seen.values().max() >= last.as_ref()
         })
         .await;
         self.ended.store(true, Ordering::Relaxed);

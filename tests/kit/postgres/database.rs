@@ -288,7 +288,7 @@ impl Owner {
         let mut connection = connect(&self.admin).await;
         let closed = format!("alter database {name} with allow_connections false");
         execute(&mut connection, closed).await.expect("our own");
-        crate::until("the template is left alone", async || {
+        crate::eventually("the template is left alone", async || {
             let inside: i64 = sqlx::query_scalar(
                 "select count(pg_terminate_backend(pid)) from pg_stat_activity where datname = $1",
             )
@@ -296,7 +296,7 @@ impl Owner {
             .fetch_one(&mut connection)
             .await
             .expect("the server answers");
-            (inside == 0).then_some(())
+            inside == 0
         })
         .await;
         name

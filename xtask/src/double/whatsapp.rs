@@ -24,7 +24,6 @@ pub type WhatsApp = Channel<Cloud>;
 pub struct WhatsAppOptions {
     pub tokens: Vec<String>,
     pub app_secret: String,
-    pub verify_token: String,
     /// The id of the business account, which owns the templates.
     pub waba_id: String,
     pub phone_number_id: String,
@@ -39,7 +38,6 @@ impl Default for WhatsAppOptions {
         Self {
             tokens: vec!["double-whatsapp-token".to_owned()],
             app_secret: "double-app-secret".to_owned(),
-            verify_token: "double-verify-token".to_owned(),
             waba_id: "200000000000001".to_owned(),
             phone_number_id: "300000000000001".to_owned(),
             number: "551130000042".to_owned(),

@@ -2,7 +2,6 @@
 //! apt, by rustup, or, in pinned versions below the build folder, from the Python registry.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::Command;
 
 use crate::failure::{Context, Failure};
@@ -27,12 +26,7 @@ impl Toolchain {
 }
 
 pub fn rust(install: Install) -> Result<Toolchain, Failure> {
-    const TRIPLE: &str = "wasm32-wasip2";
-    let mut libraries = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
-    libraries.args(["--print", "target-libdir", "--target", TRIPLE]);
-    if !Path::new(process::output(&mut libraries)?.trim()).is_dir() {
-        install.rustup("target", TRIPLE, "to build plugin projects in Rust")?;
-    }
+    install.rust_target("wasm32-wasip2", "to build plugin projects in Rust")?;
     Ok(Toolchain::default())
 }
 

@@ -1,7 +1,7 @@
 //! The schemas of rows are correct: the service's answers fit them.
 
 use leadhost_http::openapi::{self, SchemaValidator};
-use leadhost_tests::{Host, Json, On, until};
+use leadhost_tests::{Host, Json, On, eventually};
 use serde_json::{Value, json};
 
 use super::Board;
@@ -41,10 +41,10 @@ async fn every_kind_of_row_fits_its_schema(on: On) {
     let failed = json!({ "status": failed });
     board.events("voice", &[failed]).await;
     board.host.pass(7_201).await;
-    until("a ticket is open", async || {
+    eventually("a ticket is open", async || {
         board.count().await;
         let page = board.page("tickets/day").await;
-        (page["count"] == 1).then_some(())
+        page["count"] == 1
     })
     .await;
     board.lead("+5511987650404").await;

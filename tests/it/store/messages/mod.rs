@@ -85,7 +85,7 @@ pub fn notification(world: &World, to: &str) -> Notification {
 /// A notification that its caller sends at once.
 pub fn urgent(world: &World, to: &str) -> Notification {
     Notification {
-        lease_until: Some(world.now().plus(Duration::from_mins(1))),
+        lease_until: Some(world.in_a_minute()),
         ..notification(world, to)
     }
 }
