@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leadhost_domain::audit::{Act, AuditActor, OperatorAct};
 use leadhost_domain::rollout::RolloutStage;
-use leadhost_tests::{Host, eventually, fields, has, until};
+use leadhost_tests::{Host, eventually, fields, has};
 use serde_json::{Value, json};
 
 use super::fleet;
