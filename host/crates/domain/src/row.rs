@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::conversation::ConversationStatus;
@@ -73,6 +74,22 @@ pub struct ContactRow {
     /// A JSON object, as stored.
     #[schema(value_type = Object)]
     pub props: Box<RawValue>,
+}
+
+impl ContactRow {
+    /// A row as the description of the API shows it.
+    pub fn example() -> Value {
+        json!({
+            "id": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
+            "workspace_id": "019cae2b-3f60-7c11-b0de-000000000001",
+            "cursor_at": "2026-03-02T12:15:30.250000Z",
+            "name": "Otávio Prates",
+            "email": "otavio.prates@example.com",
+            "phone_number": "+5521977770102",
+            "banned_at": null,
+            "props": {},
+        })
+    }
 }
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -67,16 +67,7 @@ describe!(page, |mut operation| {
         )
         .answers_schema(200, feed::ANSWERED, &json!({"anyOf": pages}))
         .shows("contacts", "The only page of contacts", json!({
-            "data": [{
-                "id": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
-                "workspace_id": "019cae2b-3f60-7c11-b0de-000000000001",
-                "cursor_at": "2026-03-02T12:15:30.250000Z",
-                "name": "Otávio Prates",
-                "email": "otavio.prates@example.com",
-                "phone_number": "+5521977770102",
-                "banned_at": null,
-                "props": {},
-            }],
+            "data": [ContactRow::example()],
             "next_cursor": null,
             "count": 1,
         }))

@@ -44,8 +44,8 @@ where workspace_id = :workspace
 and id in (:stays, :gone)
 and (id = :stays or edited = '[]' and banned_at is null)");
 
-    static GONE: Sql = sql("
-select workspace_id, name, email, phone_number, banned_at, props, edited
+    static GONE: Sql = reading!(CONTACTS as "contacts", "
+select {columns}
 from contacts
 where workspace_id = :workspace
 and id = :gone");
