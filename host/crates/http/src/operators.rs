@@ -25,9 +25,7 @@ pub async fn answered(
 ) -> ApiResponse {
     let path = surface::plain(request.uri().path());
     let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
-    let found = is_get
-        .then(|| route::find(&[SERVICE], "GET", &path))
-        .flatten();
+    let found = is_get.then(|| route::find(SERVICE, "GET", &path)).flatten();
     let live = found.filter(|found| found.route.is(Mark::Liveness));
     if let Some(Found { route, .. }) = live
         && is_well_formed(request.headers(), request.version()).is_ok()

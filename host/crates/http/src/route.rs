@@ -158,10 +158,13 @@ impl Route {
     }
 }
 
-/// Finds a route among tables. The first row counts.
-pub fn find<'p>(tables: &[&'static [Route]], method: &str, path: &'p str) -> Option<Found<'p>> {
-    let mut rows = tables.iter().copied().flatten();
-    rows.find_map(|route| {
+/// Finds a route. The first one counts.
+pub fn find<'p>(
+    routes: impl IntoIterator<Item = &'static Route>,
+    method: &str,
+    path: &'p str,
+) -> Option<Found<'p>> {
+    routes.into_iter().find_map(|route| {
         let parameters = route.parameters(path)?;
         (route.method == method).then_some(Found { route, parameters })
     })

@@ -20,14 +20,18 @@ pub enum NoRoute {
 /// The methods of all routes, in the order in which `Allow` lists them.
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-pub fn tables(surface: Surface) -> &'static [&'static [Route]] {
-    static TABLES: [&[&[Route]]; Surface::ALL.len()] = [
-        &[SENDERS, PARTNERS, TOKENS, SERVICE],
-        &[WORKSPACES, SERVICE],
-        &[SENDERS, PARTNERS, TOKENS, WORKSPACES, SERVICE],
-        &[SERVICE, METRICS, admin::ROUTES, console::ROUTES],
+pub fn of(surface: Surface) -> impl Iterator<Item = &'static Route> {
+    static TABLES: [&[&[&[Route]]]; Surface::ALL.len()] = [
+        &[&[SENDERS, PARTNERS, TOKENS, SERVICE]],
+        &[&[WORKSPACES, SERVICE]],
+        &[&[SENDERS, PARTNERS, TOKENS, WORKSPACES, SERVICE]],
+        &[
+            &[SERVICE, METRICS, admin::ROUTES, console::ROUTES],
+            console::PAGES,
+        ],
     ];
-    TABLES[surface.place()]
+    let tables = TABLES[surface.place()].iter().copied().flatten();
+    tables.copied().flatten()
 }
 
 pub fn of_request<'p>(
@@ -47,8 +51,7 @@ pub fn of_request<'p>(
     } else {
         method.as_str()
     };
-    let tables = tables(surface);
-    if let Some(found) = find(tables, wanted, path) {
+    if let Some(found) = find(of(surface), wanted, path) {
         return Ok(found);
     }
     // An address of the console always answers with a page, also where there is none.
@@ -58,7 +61,7 @@ pub fn of_request<'p>(
     }
     let there: Vec<_> = METHODS
         .into_iter()
-        .filter(|method| find(tables, method, path).is_some())
+        .filter(|method| find(of(surface), method, path).is_some())
         .collect();
     let counts = path.strip_prefix("/v1/analytics/");
     let is_analytics = counts.is_some_and(|counts| counts.matches('/').count() == 1);
@@ -192,9 +195,9 @@ mod tests {
     #[test]
     fn each_row_is_found_by_its_own_path() {
         for surface in Surface::ALL {
-            for route in tables(surface).iter().copied().flatten() {
+            for route in of(surface) {
                 let path = route.template.replace(['{', '}'], "");
-                let found = super::find(tables(surface), route.method, &path).expect("a route");
+                let found = super::find(of(surface), route.method, &path).expect("a route");
                 assert!(std::ptr::eq(found.route, route), "{}", route.template);
                 for (at, part) in route
                     .template
@@ -212,7 +215,7 @@ mod tests {
     #[test]
     fn a_parameter_is_decoded_once() {
         let path = "/admin/v1/workspaces/acme/products/a%2Fb%2541";
-        let found = super::find(tables(Surface::Admin), "DELETE", path).expect("a route");
+        let found = super::find(of(Surface::Admin), "DELETE", path).expect("a route");
         assert_eq!(found.parameters.text(1), "a/b%41");
         assert_eq!(found.route.target(found.parameters), "acme/a/b%41");
     }

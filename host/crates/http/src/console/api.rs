@@ -139,7 +139,7 @@ impl AdminApi<'_> {
 
     async fn answer(&self, head: &Parts, body: Bytes) -> Result<ApiResponse, ApiRefusal> {
         let outer = self.call;
-        let found = route::find(&[admin::ROUTES], head.method.as_str(), head.uri.path());
+        let found = route::find(admin::ROUTES, head.method.as_str(), head.uri.path());
         let Some(found) = found else {
             return Err(ApiError::NotFound("There is nothing at this address.".to_owned()).into());
         };

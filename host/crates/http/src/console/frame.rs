@@ -2,12 +2,13 @@
 
 use super::form;
 use super::outcome::Notice;
+use super::pages;
 use crate::prelude::*;
 use leadhost_domain::key::Role;
 
 /// The part around a page's content.
 pub struct Frame {
-    /// The first part of the page's path, which the navigation marks.
+    /// The name of the section that the navigation marks.
     pub section: &'static str,
     pub title: String,
     /// The label of the operator's key.
@@ -23,34 +24,14 @@ pub struct Frame {
 
 /// A link of the navigation.
 pub struct Section {
+    pub name: &'static str,
     pub path: &'static str,
     pub label: &'static str,
 }
 
-const SECTIONS: [Section; 14] = [
-    section("", "Today"),
-    section("deliveries", "Deliveries"),
-    section("analytics", "Analytics"),
-    section("plugins", "Plugins"),
-    section("repairs", "Repairs"),
-    section("connections", "Connections"),
-    section("instances", "Instances"),
-    section("messages", "Messages"),
-    section("deals", "Deals"),
-    section("tickets", "Tickets"),
-    section("contacts", "Contacts"),
-    section("keys", "Keys"),
-    section("audit", "Audit"),
-    section("service", "Service"),
-];
-
-const fn section(path: &'static str, label: &'static str) -> Section {
-    Section { path, label }
-}
-
 impl Frame {
     pub fn sections(&self) -> &'static [Section] {
-        &SECTIONS
+        pages::SECTIONS
     }
 
     pub fn token_name(&self) -> &'static str {

@@ -51,3 +51,59 @@ impl ConsoleHandler {
         matches!(self, Self::SignOut | Self::Form(..))
     }
 }
+
+/// Makes the rows of a table: `METHOD "path" => page handler(arguments);`. A handler gets the visit, then
+/// what the row lists: the parameters of the path by their names, as the path has them, `form`, and values in
+/// parentheses. A `page` returns a template, an `answer` the whole answer. A `form` names the page from which it
+/// is sent.
+macro_rules! pages {
+    ($($method:ident $path:literal => $kind:ident $($origin:literal)? $(($from:path))?
+        $handler:ident $(($($argument:tt),*))? $([$mark:ident])?;)+) => {
+        &[$(
+            $crate::route::Route {
+                method: stringify!($method),
+                template: concat!("/console", $path),
+                fixed: $crate::route::before_parameter(concat!("/console", $path)),
+                name: "console",
+                tag: "",
+                handler: $crate::route::Handler::Console(pages!(
+                    @$kind concat!("/console", $path), $($origin)? $(($from))?, $handler $(($($argument)*))?
+                )),
+                marks: &[$($crate::route::Mark::$mark)?],
+                describe: |_| None,
+            },
+        )+]
+    };
+    (@special $path:expr, , $handler:ident) => { $crate::console::handler::ConsoleHandler::$handler };
+    (@answer $path:expr, , $handler:ident ($($argument:tt)*)) => {
+        $crate::console::handler::ConsoleHandler::Page(|visit, parameters| Box::pin(async move {
+            let _ = parameters;
+            $handler(visit $(, pages!(@argument $path, parameters parameters $argument))*).await
+        }))
+    };
+    (@page $path:expr, , $handler:ident ($($argument:tt)*)) => {
+        $crate::console::handler::ConsoleHandler::Page(|visit, parameters| Box::pin(async move {
+            let _ = parameters;
+            let shown = $handler(visit $(, pages!(@argument $path, parameters parameters $argument))*).await?;
+            $crate::console::answer::page(hyper::StatusCode::OK, &shown)
+        }))
+    };
+    (@form $path:expr, $origin:tt, $handler:ident ($($argument:tt)*)) => {
+        $crate::console::handler::ConsoleHandler::Form(
+            |visit, parameters, form| Box::pin(async move {
+                let _ = (parameters, form);
+                $handler(visit $(, pages!(@argument $path, parameters form $argument))*).await
+            }),
+            pages!(@origin $origin),
+        )
+    };
+    (@origin ($from:path)) => { $crate::console::handler::FormOrigin::OfForm($from) };
+    (@origin $page:literal) => { $crate::console::handler::FormOrigin::Page($page) };
+    (@argument $path:expr, $parameters:ident $form:ident form) => { $form };
+    (@argument $path:expr, $parameters:ident $form:ident ($value:expr)) => { $value };
+    (@argument $path:expr, $parameters:ident $form:ident $name:ident) => {
+        $parameters.raw(const { $crate::route::place($path, stringify!($name)) })
+    };
+}
+
+pub(crate) use pages;

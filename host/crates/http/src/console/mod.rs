@@ -27,10 +27,10 @@ use self::visit::Visit;
 use crate::auth;
 use crate::endpoints::admin;
 use crate::prelude::*;
-use crate::route::{Found, Handler, Mark, Parameters, Route};
+use crate::route::{Found, Mark, Parameters, Route};
 use api::ApiRefusal;
 use form::Form;
-use handler::ConsoleHandler;
+use handler::{ConsoleHandler, pages};
 use leadhost_domain::key::Role;
 use leadhost_domain::time::whole_seconds;
 use outcome::{Notice, Tone};
@@ -40,23 +40,24 @@ use sessions::Session;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-pub use self::pages::ROUTES;
+pub use self::pages::ROUTES as PAGES;
 
-static NOTHING: Route = Route {
-    method: "GET",
-    template: "/console/{page}",
-    fixed: 0,
-    name: "console",
-    tag: "",
-    handler: Handler::Console(ConsoleHandler::Nothing),
-    marks: &[],
-    describe: |_| None,
+/// What is no page of a session, though some of it needs one.
+pub static ROUTES: &[Route] = pages! {
+    GET "/style.css" => special Style;
+    GET "/script.js" => special Script;
+    GET "/live" => special Live;
+    GET "/sign-in" => special SignInPage;
+    POST "/sign-in" => special SignIn;
+    POST "/sign-out" => special SignOut;
 };
+
+static NOTHING: &[Route] = pages! { GET "/{page}" => special Nothing; };
 
 /// Returns the route of an address without a page.
 pub fn nothing() -> Found<'static> {
     Found {
-        route: &NOTHING,
+        route: &NOTHING[0],
         parameters: Parameters::default(),
     }
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::auth;
 use crate::prelude::*;
-use crate::route::{self, Handler, Parameters};
+use crate::route::{self, Parameters};
 
 /// The word in the address of the sign-in after a session that has ended.
 const ENDED: &str = "ended";
@@ -130,13 +130,9 @@ fn page_of_form(call: &Call<'_>) -> Option<String> {
         return None;
     }
     // The answer to a form has an address too, which is no page.
-    let found = route::find(&[pages::ROUTES], "GET", page.path())?;
-    let is_page = !matches!(
-        found.route.handler,
-        Handler::Console(ConsoleHandler::SignInPage)
-    );
+    route::find(pages::ROUTES.iter().copied().flatten(), "GET", page.path())?;
     let path = page.path_and_query()?.as_str().strip_prefix("/console")?;
-    is_page.then(|| path.to_owned())
+    Some(path.to_owned())
 }
 
 /// Returns a refusal without the frame of a session.

@@ -20,7 +20,7 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// Returns the frame of a page. `section` is the first part of its path.
+    /// Returns the frame of a page. `section` is the name of its section's file.
     pub fn frame(&self, section: &'static str, title: impl Into<String>) -> Frame {
         Frame {
             section,

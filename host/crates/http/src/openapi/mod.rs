@@ -35,7 +35,7 @@ use leadhost_domain::message::MessageState;
 pub fn document(surface: Surface) -> Value {
     let mut schemas = Schemas::default();
     let mut paths = Map::new();
-    let routes = routes::tables(surface).iter().copied().flatten();
+    let routes = routes::of(surface);
     for route in routes.filter(|route| !route.tag.is_empty()) {
         let family = surface.family(route.template);
         if let Some(operation) = route.operation(family, &mut schemas) {
@@ -123,7 +123,7 @@ pub fn text(surface: Surface) -> &'static str {
 pub fn parameters(route: &Route) -> &'static [String] {
     static KNOWN: LazyLock<HashMap<(&str, &str), Vec<String>>> = LazyLock::new(|| {
         let mut schemas = Schemas::default();
-        let routes = routes::tables(Surface::Both).iter().copied().flatten();
+        let routes = routes::of(Surface::Both);
         let known = routes.filter_map(|route| {
             let operation = route.operation(Family::Gateway, &mut schemas)?;
             Some(((route.method, route.template), operation.parameters()))

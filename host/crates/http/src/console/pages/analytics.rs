@@ -9,6 +9,8 @@ use leadhost_admin_api::workspaces::Agents;
 use leadhost_domain::analytics::{Granularity, MetricSet};
 use leadhost_domain::zone;
 
+pub static ROUTES: &[Route] = pages! { GET "/analytics" => answer show(); };
+
 #[derive(Template)]
 #[template(path = "console/analytics.html")]
 pub struct AnalyticsPage {
@@ -43,7 +45,7 @@ struct AnalyticsView {
 }
 
 /// Returns the page. A time or a zone that is wrong is shown on it, with the form.
-pub async fn show(visit: &Visit<'_>) -> PageResult {
+async fn show(visit: &Visit<'_>) -> PageResult {
     let shown = found(visit).await?;
     let status = match shown.problem {
         Some(_) => StatusCode::BAD_REQUEST,

@@ -4,6 +4,8 @@ use leadhost_admin_api::columns::{Cell, plain};
 use leadhost_domain::audit::{AuditRow, OperatorAct};
 use leadhost_domain::audit_sentence::SAID;
 
+pub static ROUTES: &[Route] = pages! { GET "/audit" => answer list(); };
+
 #[derive(Template)]
 #[template(path = "console/audit.html")]
 pub struct AuditPage {
@@ -93,7 +95,7 @@ fn collect(name: &str, value: &Value, facts: &mut Vec<(String, Cell)>) {
     }
 }
 
-pub async fn list(visit: &Visit<'_>) -> PageResult {
+async fn list(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &["actor", "act", "since", "before"]);
     let path = format!("/audit{}", filters.query_with(&[("folded", "true")]));
     let Filtered { found, problem } = Filtered::<Audit>::list(visit, &path).await?;

@@ -12,6 +12,17 @@ use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView};
 use leadhost_admin_api::tried::{TriedBody, TryRequest};
 use leadhost_domain::text::written_out;
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/connections" => page list();
+    GET "/connections/{connection}" => page show(connection);
+    POST "/connections/{connection}/secret" => form "/connections/{}" change(connection, form, (Change::Secret));
+    POST "/connections/{connection}/config" => form "/connections/{}" change(connection, form, (Change::Config));
+    POST "/connections/{connection}/try" => form "/connections/{}" change(connection, form, (Change::Try));
+    POST "/connections/{connection}/test" => form "/connections" test(connection, form);
+    POST "/connections/{connection}/pause" => form "/connections" pause(connection, form);
+    POST "/connections/{connection}/resume" => form "/connections" resume(connection);
+};
+
 #[derive(Template)]
 #[template(path = "console/connections.html")]
 pub struct ConnectionsPage {
@@ -20,7 +31,7 @@ pub struct ConnectionsPage {
     has_workspace: bool,
 }
 
-pub async fn list(visit: &Visit<'_>) -> PageResult<ConnectionsPage> {
+async fn list(visit: &Visit<'_>) -> PageResult<ConnectionsPage> {
     let list: Connections = visit.api().get("/connections").await?;
     Ok(ConnectionsPage {
         frame: visit.frame("connections", "Connections"),
@@ -53,7 +64,7 @@ pub async fn named(visit: &Visit<'_>, which: &str) -> PageResult<ConnectionView>
     })
 }
 
-pub async fn show(visit: &Visit<'_>, which: &str) -> PageResult<ConnectionPage> {
+async fn show(visit: &Visit<'_>, which: &str) -> PageResult<ConnectionPage> {
     let connection = named(visit, which).await?;
     let page = format!("/connections/{}", connection.id);
     let is_paused = connection.paused.is_some();
@@ -100,7 +111,7 @@ pub enum Change {
 
 /// Sets a secret of a connection, changes its configuration, or tries that. A refusal is shown on its
 /// page.
-pub async fn change(
+async fn change(
     visit: &Visit<'_>,
     which: &str,
     form: &Form,
@@ -154,7 +165,7 @@ async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> PageResult<Tried
     visit.api().post("/connections/try", &request).await
 }
 
-pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let reason = form
         .filled("reason")
         .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
@@ -166,7 +177,7 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<Fo
     ))
 }
 
-pub async fn resume(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
+async fn resume(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
     let path = format!("/connections/{}/resume", encoded(which));
     let _: ConnectionPaused = visit.api().post(&path, &serde_json::json!({})).await?;
     Ok(FormOutcome::done(
@@ -186,7 +197,7 @@ pub struct TestedPage {
 }
 
 /// Takes a pasted body in, as if the source had sent it, and shows what became of it.
-pub async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = TestDeliveryRequest {
         body: form.text("body").to_owned(),
         content_type: form.filled("content-type"),

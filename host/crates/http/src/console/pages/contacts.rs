@@ -6,6 +6,13 @@ use leadhost_admin_api::contacts::{
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::text::{counted, noun};
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/contacts" => answer find();
+    GET "/contacts/{contact}" => page show(contact);
+    GET "/contacts/erasures/{erasure}" => page receipt(erasure);
+    POST "/contacts/erase" => form "/contacts" erase(form);
+};
+
 #[derive(Template)]
 #[template(path = "console/contacts.html")]
 pub struct ContactsPage {
@@ -40,7 +47,7 @@ fn erased(receipt: &EraseReceipt) -> Notice {
 }
 
 /// Shows the contacts that are searched and the list of erasures, or the one contact that is found.
-pub async fn find(visit: &Visit<'_>) -> PageResult {
+async fn find(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &["q", "workspace"]);
     if filters.get("q").is_empty() {
         return page(StatusCode::OK, &list(visit).await?);
@@ -86,7 +93,7 @@ pub struct ContactPage {
     found_by: FoundBy,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<ContactPage> {
+async fn show(visit: &Visit<'_>, id: &str) -> PageResult<ContactPage> {
     let path = format!("/contacts/{}", encoded(id));
     let contact: ContactDetail = visit.api().get(&path).await?;
     let facts = &contact.facts;
@@ -112,7 +119,7 @@ pub struct ErasurePage {
     record: ErasureRecord,
 }
 
-pub async fn receipt(visit: &Visit<'_>, id: &str) -> PageResult<ErasurePage> {
+async fn receipt(visit: &Visit<'_>, id: &str) -> PageResult<ErasurePage> {
     let path = format!("/erasures/{}", encoded(id));
     Ok(ErasurePage {
         frame: visit.frame("contacts", "Receipt of an erasure"),
@@ -121,7 +128,7 @@ pub async fn receipt(visit: &Visit<'_>, id: &str) -> PageResult<ErasurePage> {
 }
 
 /// Counts what an erasure would remove; with `confirmed`, erases.
-pub async fn erase(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn erase(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut request = EraseRequest {
         workspace: form.filled("workspace"),
         id: form.filled("id"),

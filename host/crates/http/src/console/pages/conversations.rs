@@ -3,6 +3,9 @@ use leadhost_admin_api::instances::InstanceView;
 use leadhost_admin_api::outbox::{MessageView, Messages};
 use leadhost_domain::message::Actor;
 
+pub static ROUTES: &[Route] =
+    pages! { GET "/conversations/{conversation}" => page show(conversation); };
+
 #[derive(Template)]
 #[template(path = "console/conversation.html")]
 pub struct ConversationPage {
@@ -17,7 +20,7 @@ pub struct ConversationPage {
     older: Option<String>,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<ConversationPage> {
+async fn show(visit: &Visit<'_>, id: &str) -> PageResult<ConversationPage> {
     let filters = Filters::read(visit, &["before"]);
     let api = visit.api();
     let query = filters.query_with(&[("conversation", id)]);

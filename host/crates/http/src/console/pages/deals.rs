@@ -2,6 +2,11 @@ use crate::console::pages::prelude::*;
 use leadhost_admin_api::columns::plain;
 use leadhost_admin_api::deals::{DealDetail, DealSummary, Deals};
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/deals" => answer find();
+    GET "/deals/{deal}" => page show(deal);
+};
+
 #[derive(Template)]
 #[template(path = "console/deals.html")]
 pub struct DealsPage {
@@ -16,7 +21,7 @@ pub struct DealsPage {
 }
 
 /// Shows the list, or the one deal whose id was typed.
-pub async fn find(visit: &Visit<'_>) -> PageResult {
+async fn find(visit: &Visit<'_>) -> PageResult {
     // The address of one deal in earlier versions.
     if let Some(id) = visit.call.query().filled(&["id"]) {
         return page(StatusCode::OK, &show(visit, id.trim()).await?);
@@ -51,7 +56,7 @@ pub struct OneDealPage {
     props: Vec<(String, String)>,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<OneDealPage> {
+async fn show(visit: &Visit<'_>, id: &str) -> PageResult<OneDealPage> {
     let path = format!("/deals/{}", encoded(id));
     let deal: DealDetail = visit.api().get(&path).await?;
     let title = deal.facts.title.as_deref().filter(|text| !text.is_empty());

@@ -19,6 +19,13 @@ use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::text::is_active;
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/deliveries" => answer find();
+    GET "/deliveries/{delivery}" => page show(delivery);
+    POST "/deliveries/{delivery}/replay" => form "/deliveries/{}" replay(delivery, form);
+    POST "/deliveries/{delivery}/golden" => form "/deliveries/{}" export(delivery);
+};
+
 #[derive(Template)]
 #[template(path = "console/deliveries.html")]
 pub struct DeliveriesPage {
@@ -50,7 +57,7 @@ pub fn table(deliveries: &[DeliveryView], senders: &WorkspacesOfSenders) -> Tabl
 }
 
 /// Shows the list, or the one delivery whose id was typed.
-pub async fn find(visit: &Visit<'_>) -> PageResult {
+async fn find(visit: &Visit<'_>) -> PageResult {
     let shown = list(visit).await?;
     match shown.deliveries.as_slice() {
         [only] if only.facts.id.to_string() == shown.filters.get("q") => {
@@ -126,7 +133,7 @@ impl DeliveryPage {
     }
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<DeliveryPage> {
+async fn show(visit: &Visit<'_>, id: &str) -> PageResult<DeliveryPage> {
     with_replay(visit, id, None).await
 }
 
@@ -159,7 +166,7 @@ async fn with_replay(
 }
 
 /// Converts a delivery again: first only to show what would change, then with `apply`.
-pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = ReplayRequest {
         apply: form.has("apply"),
         release: form.has("release"),
@@ -189,7 +196,7 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<Form
 }
 
 /// Gives a delivery as golden cases, in an archive that the browser stores.
-pub async fn export(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
+async fn export(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
     let path = format!("/deliveries/{}/golden", encoded(id));
     let exported: GoldenExport = visit.api().post(&path, &serde_json::json!({})).await?;
     let mut files = Vec::new();

@@ -9,6 +9,13 @@ use leadhost_admin_api::apply::{ApplyReport, FileProblem};
 use leadhost_admin_api::connections::{ConnectionView, GreetingView};
 use leadhost_domain::exchange::{Encoding, SenderCheck};
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/connections/{connection}/entry" => page show(connection);
+    POST "/connections/{connection}/entry" => form "/connections/{}/entry" save(connection, form);
+    GET "/connections/{connection}/retire" => page retirement(connection);
+    POST "/connections/{connection}/retire" => form "/connections/{}/retire" retire(connection, form);
+};
+
 /// The word for an allow-list without any host. An empty one means the hosts that the converter declares.
 const NO_HOST: &str = "none";
 
@@ -189,7 +196,7 @@ fn greeted(greeting: &GreetingView) -> Value {
     entry
 }
 
-pub async fn show(visit: &Visit<'_>, which: &str) -> PageResult<EditConnectionPage> {
+async fn show(visit: &Visit<'_>, which: &str) -> PageResult<EditConnectionPage> {
     let known = Known::read(visit, which).await?;
     with(visit, &known).await
 }
@@ -287,7 +294,7 @@ async fn filled(visit: &Visit<'_>, known: &Known, form: &Form) -> PageResult<Edi
 }
 
 /// Applies the entry that was typed. A refusal is shown at its fields, with what was typed.
-pub async fn save(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn save(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let known = Known::read(visit, which).await?;
     let (status, faults) = match saved(visit, &known, form).await {
         Ok(Some(done)) => return Ok(done),
@@ -500,7 +507,7 @@ pub struct RetirementPage {
     problems: Vec<String>,
 }
 
-pub async fn retirement(visit: &Visit<'_>, which: &str) -> PageResult<RetirementPage> {
+async fn retirement(visit: &Visit<'_>, which: &str) -> PageResult<RetirementPage> {
     let connection = connections::named(visit, which).await?;
     let name = name_in_workspace(&connection.workspace, &connection.name);
     let title = match connection.retired {
@@ -515,7 +522,7 @@ pub async fn retirement(visit: &Visit<'_>, which: &str) -> PageResult<Retirement
 }
 
 /// Retires a connection, or brings it back. Everything else of it stays as it is.
-pub async fn retire(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn retire(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let known = Known::read(visit, which).await?;
     let what = match form.has("back") {
         true => AppliedEntry::BroughtBack,

@@ -2,6 +2,9 @@ use crate::console::pages::prelude::*;
 use leadhost_admin_api::plugin_calls::CarriedCases;
 use leadhost_domain::size;
 
+pub static ROUTES: &[Route] =
+    pages! { GET "/plugins/{plugin}/golden/{digest}" => page show(plugin, digest); };
+
 #[derive(Template)]
 #[template(path = "console/golden_cases.html")]
 pub struct GoldenCasesPage {
@@ -12,7 +15,7 @@ pub struct GoldenCasesPage {
 }
 
 /// Returns the page: all cases, or the one that its address names.
-pub async fn show(visit: &Visit<'_>, name: &str, digest: &str) -> PageResult<GoldenCasesPage> {
+async fn show(visit: &Visit<'_>, name: &str, digest: &str) -> PageResult<GoldenCasesPage> {
     let filters = Filters::read(visit, &["case"]);
     let path = format!(
         "/plugins/{}/versions/{}/golden{}",

@@ -4,6 +4,16 @@ use crate::console::pages::prelude::*;
 use leadhost_admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
 use leadhost_admin_api::instances::{InstancePaused, InstanceView, Templates};
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/instances" => page list();
+    GET "/instances/{instance}" => page show(instance);
+    POST "/instances/{instance}/secret" => form "/instances/{}" change(instance, form, (true));
+    POST "/instances/{instance}/config" => form "/instances/{}" change(instance, form, (false));
+    POST "/instances/{instance}/pause" => form "/instances" pause(instance, form);
+    POST "/instances/{instance}/resume" => form "/instances" resume(instance);
+    POST "/instances/{instance}/sync-templates" => form "/instances" sync_templates(instance);
+};
+
 #[derive(Template)]
 #[template(path = "console/instances.html")]
 pub struct InstancesPage {
@@ -12,7 +22,7 @@ pub struct InstancesPage {
     has_workspace: bool,
 }
 
-pub async fn list(visit: &Visit<'_>) -> PageResult<InstancesPage> {
+async fn list(visit: &Visit<'_>) -> PageResult<InstancesPage> {
     let list: Instances = visit.api().get("/instances").await?;
     Ok(InstancesPage {
         frame: visit.frame("instances", "Instances"),
@@ -31,7 +41,7 @@ pub struct InstancePage {
     change: Option<ChangeForms>,
 }
 
-pub async fn show(visit: &Visit<'_>, which: &str) -> PageResult<InstancePage> {
+async fn show(visit: &Visit<'_>, which: &str) -> PageResult<InstancePage> {
     let path = format!("/instances/{}", encoded(which));
     let mut instance: InstanceView = visit.api().get(&path).await?;
     let settings = instance.settings.as_mut();
@@ -54,7 +64,7 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> PageResult<InstancePage> {
 }
 
 /// Pauses an instance: its messages wait.
-pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let reason = form
         .filled("reason")
         .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
@@ -66,13 +76,13 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<Fo
     ))
 }
 
-pub async fn resume(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
+async fn resume(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
     let path = format!("/instances/{}/resume", encoded(which));
     let _: InstancePaused = visit.api().post(&path, &serde_json::json!({})).await?;
     Ok(FormOutcome::done("/instances", "The instance is resumed."))
 }
 
-pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
+async fn sync_templates(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
     let path = format!("/instances/{}/sync-templates", encoded(which));
     let _: serde_json::Value = visit.api().post(&path, &serde_json::json!({})).await?;
     Ok(FormOutcome::done(
@@ -82,7 +92,7 @@ pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> PageResult<FormOu
 }
 
 /// Sets a secret of an instance, or changes its configuration. A refusal is shown on its page.
-pub async fn change(
+async fn change(
     visit: &Visit<'_>,
     which: &str,
     form: &Form,

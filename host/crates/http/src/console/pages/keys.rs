@@ -7,6 +7,13 @@ use crate::console::pages::prelude::*;
 use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, KeyState, KeyView, Keys};
 use leadhost_domain::key::{KeyKind, Role};
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/keys" => page list();
+    POST "/keys" => form "/keys" create(form);
+    POST "/partners" => form "/keys" make_partner(form);
+    POST "/keys/{key}/revoke" => form "/keys" revoke(key);
+};
+
 #[derive(Template)]
 #[template(path = "console/keys.html")]
 pub struct KeysPage {
@@ -62,7 +69,7 @@ impl KeysPage {
     }
 }
 
-pub async fn list(visit: &Visit<'_>) -> PageResult<KeysPage> {
+async fn list(visit: &Visit<'_>) -> PageResult<KeysPage> {
     let api = visit.api();
     let list: Keys = api.get("/keys").await?;
     let Workspaces { workspaces } = api.get("/workspaces").await?;
@@ -82,7 +89,7 @@ pub async fn list(visit: &Visit<'_>) -> PageResult<KeysPage> {
 }
 
 /// Creates a key, and shows its text once. If it is refused, the form keeps what was typed.
-pub async fn create(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn create(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let created = created(visit, form).await;
     let mut shown = list(visit).await?;
     let status = match created {
@@ -129,7 +136,7 @@ async fn created(visit: &Visit<'_>, form: &Form) -> PageResult<CreatedKey> {
 }
 
 /// Declares a partner without a connection. If it is refused, the form keeps what was typed.
-pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn make_partner(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let made = partner_made(visit, form).await;
     let mut shown = list(visit).await?;
     shown.typed = Filters::from_form(form, &FIELDS);
@@ -161,7 +168,7 @@ async fn partner_made(visit: &Visit<'_>, form: &Form) -> PageResult<String> {
     Ok(part::partner_as_file(name))
 }
 
-pub async fn revoke(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
+async fn revoke(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
     let _: KeyRevoked = visit
         .api()
         .delete(&format!("/keys/{}", encoded(id)))

@@ -8,6 +8,13 @@ use leadhost_domain::id::ConversationId;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::text::counted;
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/messages" => answer list();
+    POST "/messages/reply" => form (origin_of_reply) reply(form);
+    POST "/messages/resolve" => form "/messages" resolve_many(form);
+    POST "/messages/{message}/resolve" => form "/messages" resolve(message, form);
+};
+
 /// The filters of the list, and of the messages that are resolved together.
 const FILTERS: [&str; 3] = ["contact", "state", "instance"];
 
@@ -23,7 +30,7 @@ pub struct MessagesPage {
     problem: Option<ApiRefusal>,
 }
 
-pub async fn list(visit: &Visit<'_>) -> PageResult {
+async fn list(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &[&FILTERS[..], &["before"]].concat());
     let instances: Instances = visit.api().get("/instances").await?;
     let path = format!("/outbox{}", filters.query());
@@ -79,7 +86,7 @@ impl MessagesPage {
     }
 }
 
-pub async fn reply(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn reply(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let request = ReplyRequest {
         to: form.get("to").to_owned(),
         text: form.get("text").to_owned(),
@@ -106,7 +113,7 @@ pub async fn reply(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
 }
 
 /// Returns the page, below `/console`, from which an answer of a contact was sent.
-pub fn origin_of_reply(form: &Form) -> String {
+fn origin_of_reply(form: &Form) -> String {
     conversation_of(form).unwrap_or_else(|| "/messages".to_owned())
 }
 
@@ -115,7 +122,7 @@ fn conversation_of(form: &Form) -> Option<String> {
     Some(format!("/conversations/{id}"))
 }
 
-pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
     let verdict = verdict_of(form);
     let path = format!("/outbox/{}/resolve", encoded(id));
     let resolved: Resolved = visit.api().post(&path, &ResolveRequest { verdict }).await?;
@@ -155,7 +162,7 @@ impl ResolvePage {
 
 /// Resolves the messages of a list whose outcome is unknown: first it asks, naming them, and then it
 /// resolves those that the question named.
-pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn resolve_many(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut filters = Filters::from_form(form, &FILTERS);
     filters.put("state", MessageState::Unknown.as_str().to_owned());
     let verdict = verdict_of(form);

@@ -10,6 +10,12 @@ use leadhost_admin_api::plugins::PluginList;
 use leadhost_admin_api::tried::{ReadHow, TriedBody, TriedField, TryRequest};
 use leadhost_domain::plugin::PluginKind;
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/connections/new" => page show();
+    POST "/connections/new/try" => form "/connections/new" try_body(form);
+    POST "/connections/new" => form "/connections/new" make(form);
+};
+
 /// The converter whose fields can be typed one by one.
 const MAPPING: &str = "mapping";
 
@@ -86,7 +92,7 @@ impl Choices {
     }
 }
 
-pub async fn show(visit: &Visit<'_>) -> PageResult<NewConnectionPage> {
+async fn show(visit: &Visit<'_>) -> PageResult<NewConnectionPage> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let Choices {
         partners,
@@ -135,7 +141,7 @@ async fn filled(visit: &Visit<'_>, form: &Form) -> PageResult<NewConnectionPage>
 }
 
 /// Shows what the converter reads in the pasted body. Nothing is stored.
-pub async fn try_body(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn try_body(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut shown = filled(visit, form).await?;
     if !shown.faults.is_empty() {
         return Ok(FormOutcome::Page(page(StatusCode::BAD_REQUEST, &shown)?));
@@ -225,7 +231,7 @@ pub struct MadeConnectionPage {
 }
 
 /// Saves the connection. A partner that the workspace lacks is made only after a question that names it.
-pub async fn make(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn make(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     if form.get("plugin").is_empty() {
         let shown = filled(visit, form).await?;
         return Ok(FormOutcome::Page(page(StatusCode::BAD_REQUEST, &shown)?));

@@ -24,6 +24,18 @@ use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use leadhost_domain::size;
 use leadhost_pipeline::deploy::rolled_back::rollback_of;
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/plugins" => page list();
+    GET "/plugins/{plugin}" => answer find(plugin);
+    POST "/plugins/{plugin}/activate" => form "/plugins/{}" activate(plugin, form);
+    POST "/plugins/{plugin}/verify" => form "/plugins/{}" verify(plugin, form);
+    POST "/plugins/{plugin}/impact" => form "/plugins/{}" impact(plugin, form);
+    POST "/plugins/{plugin}/rollback" => form "/plugins/{}" roll_back(plugin, form);
+    POST "/plugins/{plugin}/rollout" => form "/plugins/{}" start_rollout(plugin, form);
+    POST "/plugins/{plugin}/rollout/change" => form "/plugins/{}" change_rollout(plugin, form);
+    POST "/plugins" => form "/plugins" upload(form) [Component];
+};
+
 #[derive(Template)]
 #[template(path = "console/plugins.html")]
 pub struct PluginsPage {
@@ -42,7 +54,7 @@ impl PluginsPage {
     }
 }
 
-pub async fn list(visit: &Visit<'_>) -> PageResult<PluginsPage> {
+async fn list(visit: &Visit<'_>) -> PageResult<PluginsPage> {
     let list: PluginList = visit.api().get("/plugins").await?;
     Ok(PluginsPage {
         frame: visit.frame("plugins", "Plugins"),
@@ -281,7 +293,7 @@ impl RefusedDeploy {
     }
 }
 
-pub async fn find(visit: &Visit<'_>, name: &str) -> PageResult {
+async fn find(visit: &Visit<'_>, name: &str) -> PageResult {
     let shown = show(visit, name).await?;
     page(status_of(shown.problem.as_ref()), &shown)
 }
@@ -402,7 +414,7 @@ const TIMELINE: [OperatorAct; 9] = [
 const TIMELINE_ROWS: u32 = 50;
 
 /// Stores a component without activating it.
-pub async fn upload(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn upload(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let component = form.file().ok_or_else(|| {
         ApiRefusal::new(StatusCode::BAD_REQUEST, "Choose the file of a component.")
     })?;
@@ -437,7 +449,7 @@ pub async fn last_rollout(visit: &Visit<'_>, name: &str) -> PageResult<Option<Ro
 }
 
 /// Activates a stored version. If it raises concerns, the page shows them and asks to accept them.
-pub async fn activate(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn activate(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = ActivateRequest {
         digest: form.get("digest").to_owned(),
         accept: form.all("accept"),
@@ -479,7 +491,7 @@ async fn refused(
 }
 
 /// Compares a stored version with the active one on stored deliveries.
-pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = VerifyRequest {
         digest: form.get("digest").to_owned(),
     };
@@ -490,7 +502,7 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<Fo
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = ImpactRequest {
         digest: form.get("digest").to_owned(),
         against: None,
@@ -510,7 +522,7 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<Fo
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-pub async fn roll_back(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn roll_back(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let path = format!("/plugins/{}/rollback", encoded(name));
     let request = RollbackRequest {
         accept: form.all("accept"),
@@ -536,7 +548,7 @@ pub async fn roll_back(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult
 }
 
 /// Starts a shadow or a canary of a stored version. If a field is wrong, the form keeps what was typed.
-pub async fn start_rollout(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn start_rollout(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let refusal = match rollout_started(visit, name, form).await {
         Err(refusal) if refusal.status == StatusCode::BAD_REQUEST => refusal,
         started => return started,
@@ -597,7 +609,7 @@ async fn rollout_started(visit: &Visit<'_>, name: &str, form: &Form) -> PageResu
 }
 
 /// Pauses, resumes, promotes or rolls back the open rollout.
-pub async fn change_rollout(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn change_rollout(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let change: RolloutChange = form.get("change").parse().map_err(|_| {
         ApiRefusal::new(
             StatusCode::BAD_REQUEST,

@@ -6,6 +6,14 @@ use leadhost_admin_api::repairs::{
 };
 use leadhost_domain::repair::RepairState;
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/repairs" => page list();
+    POST "/repairs" => form (origin) start(form);
+    GET "/repairs/{repair}" => page show(repair);
+    POST "/repairs/{repair}/cancel" => form "/repairs/{}" cancel(repair);
+    POST "/repairs/{repair}/undo" => form "/repairs/{}" undo(repair, form);
+};
+
 #[derive(Template)]
 #[template(path = "console/repairs.html")]
 pub struct RepairsPage {
@@ -31,14 +39,14 @@ impl RepairsPage {
     }
 }
 
-pub fn origin(form: &Form) -> String {
+fn origin(form: &Form) -> String {
     match form.filled("plugin") {
         Some(plugin) => format!("/plugins/{}", encoded(&plugin)),
         None => "/repairs".to_owned(),
     }
 }
 
-pub async fn list(visit: &Visit<'_>) -> PageResult<RepairsPage> {
+async fn list(visit: &Visit<'_>) -> PageResult<RepairsPage> {
     let filters = Filters::read(visit, &["before"]);
     let list: RepairList = visit
         .api()
@@ -65,7 +73,7 @@ pub struct RepairPage {
     asks: bool,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<RepairPage> {
+async fn show(visit: &Visit<'_>, id: &str) -> PageResult<RepairPage> {
     let api = visit.api();
     let filters = Filters::read(visit, &["after"]);
     let path = format!("/repairs/{}", encoded(id));
@@ -178,7 +186,7 @@ fn has_ended(repair: &RepairFacts) -> bool {
 }
 
 /// Starts a repair. Without `apply` it only counts.
-pub async fn start(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn start(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let field = form.filled("field").map(|word| word.parse()).transpose();
     let request = RepairRequest {
         converted_by: form.get("converted-by").to_owned(),
@@ -200,7 +208,7 @@ pub async fn start(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     ))
 }
 
-pub async fn cancel(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
+async fn cancel(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
     let path = format!("/repairs/{}/cancel", encoded(id));
     let _: Value = visit.api().post(&path, &json!({})).await?;
     Ok(FormOutcome::done(
@@ -210,7 +218,7 @@ pub async fn cancel(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
 }
 
 /// Undoes an ended repair. Without `confirmed`, the page asks first.
-pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
+async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
     if !form.has("confirmed") {
         let mut shown = show(visit, id).await?;
         shown.asks = true;

@@ -7,6 +7,9 @@ use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::text::counted;
 
+pub static ROUTES: &[Route] =
+    pages! { POST "/deliveries/replay" => form "/deliveries" submit(form); };
+
 /// The filters that the deliveries of a replay may have; the list of deliveries has them too.
 pub const FILTERS: [&str; 6] = [
     "status",
@@ -110,7 +113,7 @@ impl ReplaysPage {
 
 /// Converts the deliveries of the filters again, or releases them: first only to show what would
 /// change, then with `apply`.
-pub async fn submit(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
+async fn submit(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut filters = Filters::from_form(form, &FILTERS);
     let after = form.filled("after").map(|id| id.parse()).transpose();
     let after = after.map_err(|_| ApiRefusal::new(StatusCode::BAD_REQUEST, "No such delivery."))?;

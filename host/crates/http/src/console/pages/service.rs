@@ -6,6 +6,8 @@ use leadhost_admin_api::hosts::ListedHost;
 use leadhost_admin_api::status::ServiceStatus;
 use leadhost_domain::size;
 
+pub static ROUTES: &[Route] = pages! { GET "/service" => page show(); };
+
 #[derive(Template)]
 #[template(path = "console/service.html")]
 pub struct ServicePage {
@@ -42,7 +44,7 @@ impl ServicePage {
     }
 }
 
-pub async fn show(visit: &Visit<'_>) -> PageResult<ServicePage> {
+async fn show(visit: &Visit<'_>) -> PageResult<ServicePage> {
     let api = visit.api();
     let status = api.get("/status").await?;
     let etl = api.get("/etl").await?;

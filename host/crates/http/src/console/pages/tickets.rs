@@ -4,6 +4,11 @@ use leadhost_admin_api::people::{TicketSummary, Tickets};
 use leadhost_domain::message::Actor;
 use leadhost_domain::ticket::TicketStatus;
 
+pub static ROUTES: &[Route] = pages! {
+    GET "/tickets" => answer list();
+    GET "/tickets/{ticket}" => page show(ticket);
+};
+
 #[derive(Template)]
 #[template(path = "console/tickets.html")]
 pub struct TicketListPage {
@@ -16,7 +21,7 @@ pub struct TicketListPage {
     problem: Option<ApiRefusal>,
 }
 
-pub async fn list(visit: &Visit<'_>) -> PageResult {
+async fn list(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &["status", "contact", "deal", "workspace", "before"]);
     let workspaces: Workspaces = visit.api().get("/workspaces").await?;
     let path = format!("/tickets{}", filters.query());
@@ -44,7 +49,7 @@ pub struct TicketPage {
     messages: Vec<MessageView>,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<TicketPage> {
+async fn show(visit: &Visit<'_>, id: &str) -> PageResult<TicketPage> {
     let api = visit.api();
     let ticket: TicketSummary = api.get(&format!("/tickets/{}", encoded(id))).await?;
     let mut messages = match ticket.conversation_id {

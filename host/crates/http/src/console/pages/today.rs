@@ -13,6 +13,11 @@ use leadhost_admin_api::rollouts::RolloutList;
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_admin_api::status::ServiceStatus;
 
+pub static ROUTES: &[Route] = pages! {
+    GET "" => answer show();
+    GET "/" => answer show();
+};
+
 #[derive(Template)]
 #[template(path = "console/today.html")]
 pub struct TodayPage {
@@ -29,7 +34,7 @@ pub struct TodayPage {
     problem: Option<ApiRefusal>,
 }
 
-pub async fn show(visit: &Visit<'_>) -> PageResult {
+async fn show(visit: &Visit<'_>) -> PageResult {
     let api = visit.api();
     let overview = overview(visit).await?;
     let deliveries: Deliveries = api.get("/deliveries?limit=15").await?;
@@ -42,7 +47,7 @@ pub async fn show(visit: &Visit<'_>) -> PageResult {
         &overview.instances.instances,
     );
     let shown = TodayPage {
-        frame: visit.frame("", "Today"),
+        frame: visit.frame("today", "Today"),
         status: overview.status,
         problems,
         more,
