@@ -1,11 +1,14 @@
-//! Changes of a connection or an instance: a new value of a secret, another configuration. A form has the
-//! version of the configuration that it shows, so that two operators do not overwrite each other.
+//! Changes of a connection or an instance: a new value of a secret, another configuration, a pause. A form of
+//! the first two has the version of the configuration that it shows, so that two operators do not overwrite
+//! each other.
 
 use serde::Deserialize as _;
 
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{FileProblem, GENERATED, RefusedFile};
-use leadhost_admin_api::connections::{Bound, ChangeRequest, Changed};
+use leadhost_admin_api::connections::{
+    BY_AN_OPERATOR, Bound, ChangeRequest, Changed, PauseRequest,
+};
 use leadhost_admin_api::instances::InstanceView;
 use leadhost_admin_api::plugins::PluginList;
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
@@ -185,7 +188,7 @@ pub async fn secret(
         request.secrets = BTreeMap::from([(name.clone(), form.get("value").to_owned())]);
     }
     let changed = send(visit, kind, which, &request).await?;
-    let is_resumed = form.has("resume") && resume(visit, kind, which).await;
+    let is_resumed = form.has("resume") && resumed(visit, which, kind).await;
     let value = match is_made {
         true => GENERATED.to_owned(),
         false => format!("env:{}", variable(&name)),
@@ -199,17 +202,40 @@ pub async fn secret(
     shown(visit, kind, which, changed, declaration, what).await
 }
 
+pub async fn pause(
+    visit: &Visit<'_>,
+    which: &str,
+    form: &Form,
+    kind: Kind,
+) -> PageResult<FormOutcome> {
+    let reason = form
+        .filled("reason")
+        .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
+    let list = format!("/{}", kind.list());
+    let path = format!("{list}/{}/pause", encoded(which));
+    let _: Value = visit.api().post(&path, &PauseRequest { reason }).await?;
+    let notice = match kind {
+        Kind::Connection => "The connection is paused: its fetches wait. Leads are still accepted.",
+        Kind::Instance => "The instance is paused: its messages wait.",
+    };
+    Ok(FormOutcome::done(list, notice))
+}
+
+pub async fn resume(visit: &Visit<'_>, which: &str, kind: Kind) -> PageResult<FormOutcome> {
+    let list = format!("/{}", kind.list());
+    let path = format!("{list}/{}/resume", encoded(which));
+    let _: Value = visit.api().post(&path, &json!({})).await?;
+    let notice = format!("The {} is resumed.", kind.filter());
+    Ok(FormOutcome::done(list, notice))
+}
+
 /// Ends the pause after a change. Returns false if that fails: the next page says that it is still paused.
-async fn resume(visit: &Visit<'_>, kind: Kind, which: &str) -> bool {
-    let path = format!("/{}/{}/resume", kind.list(), encoded(which));
-    let resumed: Result<Value, _> = visit.api().post(&path, &json!({})).await;
-    match resumed {
-        Ok(_) => true,
-        Err(refusal) => {
-            tracing::debug!(reason = refusal.message, "pause not ended after a change");
-            false
-        }
+async fn resumed(visit: &Visit<'_>, which: &str, kind: Kind) -> bool {
+    let resumed = resume(visit, which, kind).await;
+    if let Err(refusal) = &resumed {
+        tracing::debug!(reason = refusal.message, "pause not ended after a change");
     }
+    resumed.is_ok()
 }
 
 pub async fn config(

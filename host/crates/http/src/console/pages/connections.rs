@@ -1,13 +1,10 @@
 use serde::de::IgnoredAny;
 
 use super::super::answer::BLANKS;
-use super::change::{self, ChangeForms, Kind};
+use super::change::{self, ChangeForms, Kind, pause, resume};
 use super::workspace::has_workspace;
 use crate::console::pages::prelude::*;
-use leadhost_admin_api::connections::{
-    BY_AN_OPERATOR, ConnectionPaused, ConnectionView, PauseRequest, TestDeliveryRequest,
-    TestedDelivery,
-};
+use leadhost_admin_api::connections::{ConnectionView, TestDeliveryRequest, TestedDelivery};
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView};
 use leadhost_admin_api::tried::{TriedBody, TryRequest};
 use leadhost_domain::text::written_out;
@@ -15,12 +12,12 @@ use leadhost_domain::text::written_out;
 pub static ROUTES: &[Route] = pages! {
     GET "/connections" => page list();
     GET "/connections/{connection}" => page show(connection);
-    POST "/connections/{connection}/secret" => form "/connections/{}" change(connection, form, (Change::Secret));
-    POST "/connections/{connection}/config" => form "/connections/{}" change(connection, form, (Change::Config));
-    POST "/connections/{connection}/try" => form "/connections/{}" change(connection, form, (Change::Try));
+    POST "/connections/{connection}/secret" => form "/connections/{}" change(connection, form, (true));
+    POST "/connections/{connection}/config" => form "/connections/{}" change(connection, form, (false));
+    POST "/connections/{connection}/try" => form "/connections/{}" try_config(connection, form);
     POST "/connections/{connection}/test" => form "/connections" test(connection, form);
-    POST "/connections/{connection}/pause" => form "/connections" pause(connection, form);
-    POST "/connections/{connection}/resume" => form "/connections" resume(connection);
+    POST "/connections/{connection}/pause" => form "/connections" pause(connection, form, (Kind::Connection));
+    POST "/connections/{connection}/resume" => form "/connections" resume(connection, (Kind::Connection));
 };
 
 #[derive(Template)]
@@ -101,26 +98,16 @@ async fn last_body(visit: &Visit<'_>, which: &str) -> PageResult<String> {
     })
 }
 
-/// The action of a form on the page of a connection.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    Secret,
-    Config,
-    Try,
-}
-
-/// Sets a secret of a connection, changes its configuration, or tries that. A refusal is shown on its
-/// page.
+/// Sets a secret of a connection, or changes its configuration. A refusal is shown on its page.
 async fn change(
     visit: &Visit<'_>,
     which: &str,
     form: &Form,
-    what: Change,
+    is_secret: bool,
 ) -> PageResult<FormOutcome> {
-    let done = match what {
-        Change::Secret => change::secret(visit, Kind::Connection, which, form).await,
-        Change::Config => change::config(visit, Kind::Connection, which, form).await,
-        Change::Try => return try_config(visit, which, form).await,
+    let done = match is_secret {
+        true => change::secret(visit, Kind::Connection, which, form).await,
+        false => change::config(visit, Kind::Connection, which, form).await,
     };
     let refusal = match done {
         Ok(done) => return Ok(done),
@@ -163,27 +150,6 @@ async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> PageResult<Tried
         query: BTreeMap::new(),
     };
     visit.api().post("/connections/try", &request).await
-}
-
-async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
-    let reason = form
-        .filled("reason")
-        .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
-    let path = format!("/connections/{}/pause", encoded(which));
-    let _: ConnectionPaused = visit.api().post(&path, &PauseRequest { reason }).await?;
-    Ok(FormOutcome::done(
-        "/connections",
-        "The connection is paused: its fetches wait. Leads are still accepted.",
-    ))
-}
-
-async fn resume(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
-    let path = format!("/connections/{}/resume", encoded(which));
-    let _: ConnectionPaused = visit.api().post(&path, &serde_json::json!({})).await?;
-    Ok(FormOutcome::done(
-        "/connections",
-        "The connection is resumed.",
-    ))
 }
 
 #[derive(Template)]

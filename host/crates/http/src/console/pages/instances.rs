@@ -1,16 +1,15 @@
-use super::change::{self, ChangeForms, Kind};
+use super::change::{self, ChangeForms, Kind, pause, resume};
 use super::workspace::has_workspace;
 use crate::console::pages::prelude::*;
-use leadhost_admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
-use leadhost_admin_api::instances::{InstancePaused, InstanceView, Templates};
+use leadhost_admin_api::instances::{InstanceView, Templates};
 
 pub static ROUTES: &[Route] = pages! {
     GET "/instances" => page list();
     GET "/instances/{instance}" => page show(instance);
     POST "/instances/{instance}/secret" => form "/instances/{}" change(instance, form, (true));
     POST "/instances/{instance}/config" => form "/instances/{}" change(instance, form, (false));
-    POST "/instances/{instance}/pause" => form "/instances" pause(instance, form);
-    POST "/instances/{instance}/resume" => form "/instances" resume(instance);
+    POST "/instances/{instance}/pause" => form "/instances" pause(instance, form, (Kind::Instance));
+    POST "/instances/{instance}/resume" => form "/instances" resume(instance, (Kind::Instance));
     POST "/instances/{instance}/sync-templates" => form "/instances" sync_templates(instance);
 };
 
@@ -61,25 +60,6 @@ async fn show(visit: &Visit<'_>, which: &str) -> PageResult<InstancePage> {
         instance,
         templates,
     })
-}
-
-/// Pauses an instance: its messages wait.
-async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
-    let reason = form
-        .filled("reason")
-        .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
-    let path = format!("/instances/{}/pause", encoded(which));
-    let _: InstancePaused = visit.api().post(&path, &PauseRequest { reason }).await?;
-    Ok(FormOutcome::done(
-        "/instances",
-        "The instance is paused: its messages wait.",
-    ))
-}
-
-async fn resume(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
-    let path = format!("/instances/{}/resume", encoded(which));
-    let _: InstancePaused = visit.api().post(&path, &serde_json::json!({})).await?;
-    Ok(FormOutcome::done("/instances", "The instance is resumed."))
 }
 
 async fn sync_templates(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
