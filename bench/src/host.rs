@@ -70,16 +70,11 @@ impl Host {
         let said: Value = process.wait_for("it reported its addresses", || {
             serde_json::from_slice(&std::fs::read(&addresses).ok()?).ok()
         })?;
-        let address = |name: &str| -> Result<SocketAddr, Failure> {
-            said[name]
-                .as_str()
-                .and_then(|text| text.parse().ok())
-                .ok_or_else(|| format!("{}: no address `{name}`", addresses.display()).into())
-        };
+        let address = |name| -> Result<SocketAddr, Failure> { Ok(text(&said, name)?.parse()?) };
         let mut host = Self {
-            gateway: address("gateway")?,
-            data: address("data")?,
-            admin: address("admin")?,
+            gateway: address("/gateway")?,
+            data: address("/data")?,
+            admin: address("/admin")?,
             process,
             folder: folder.to_owned(),
         };
@@ -87,17 +82,29 @@ impl Host {
         Ok(host)
     }
 
-    /// Prepares a data folder and its store: a workspace with one connection to the active
-    /// converter. Compiled code is at hand for the next start.
+    /// Starts a host on an empty store, with a workspace of one connection to the active
+    /// converter.
+    pub fn with_workspace(
+        arguments: &Arguments,
+        program: &Path,
+        folder: &Path,
+        store: &str,
+    ) -> Result<(Self, Workspace), Failure> {
+        let host = Self::start(program, folder, store)?;
+        host.activate(&arguments.component()?)?;
+        let workspace = host.apply()?;
+        Ok((host, workspace))
+    }
+
+    /// Like [`Self::with_workspace`], and stops the host. Compiled code is at hand for the
+    /// next start.
     pub fn prepare(
         arguments: &Arguments,
         program: &Path,
         folder: &Path,
         store: &str,
     ) -> Result<Workspace, Failure> {
-        let host = Self::start(program, folder, store)?;
-        host.activate(&arguments.component()?)?;
-        let workspace = host.apply()?;
+        let (host, workspace) = Self::with_workspace(arguments, program, folder, store)?;
         host.stop()?;
         Ok(workspace)
     }
@@ -120,19 +127,13 @@ impl Host {
         Ok(key.trim().to_owned())
     }
 
+    /// Uploads a component and activates it; returns its digest.
     pub fn activate(&self, component: &[u8]) -> Result<String, Failure> {
-        let answer = self.admin()?.post(
-            "/admin/v1/plugins?activate=true",
-            "application/wasm",
-            component,
-        )?;
-        digest(&answer.json()?)
+        text(&upload(&mut self.admin()?, component, true)?, "/digest")
     }
 
     pub fn store(&self, component: &[u8]) -> Result<String, Failure> {
-        let mut admin = self.admin()?;
-        let answer = admin.post("/admin/v1/plugins", "application/wasm", component)?;
-        digest(&answer.json()?)
+        text(&upload(&mut self.admin()?, component, false)?, "/digest")
     }
 
     /// Activates a stored version; returns the answer.
@@ -174,24 +175,13 @@ impl Host {
         let report = self
             .declare(&declaration(10_000_000))
             .or_else(|_| self.declare(&declaration(1_000_000)))?;
-        let text = |value: &Value| -> Result<String, Failure> {
-            value
-                .as_str()
-                .map(str::to_owned)
-                .ok_or_else(|| format!("an unexpected answer to a declaration: {report}").into())
-        };
-        let key = |kind: &str| {
-            let keys = report["keys"].as_array().into_iter().flatten();
-            let mut keys = keys.filter(|key| key["kind"] == kind);
-            text(keys.next().map_or(&Value::Null, |key| &key["key"]))
-        };
-        let connection = text(&report["connections"][CONNECTION])?;
+        let connection = text(&report, &format!("/connections/{CONNECTION}"))?;
         Ok(Workspace {
-            id: text(&report["workspaceId"])?,
+            id: text(&report, "/workspaceId")?,
             path: format!("/ingest-lead/{connection}"),
             connection,
-            key: key("workspace")?,
-            partner_key: key("partner")?,
+            key: key(&report, "workspace")?,
+            partner_key: key(&report, "partner")?,
         })
     }
 
@@ -204,11 +194,31 @@ pub fn database(folder: &Path) -> PathBuf {
     folder.join("leadhost.db")
 }
 
-fn digest(deployed: &Value) -> Result<String, Failure> {
-    deployed["digest"]
-        .as_str()
-        .map(str::to_owned)
-        .ok_or_else(|| format!("an unexpected answer to an activation: {deployed}").into())
+pub fn upload(admin: &mut Client, component: &[u8], activate: bool) -> Result<Value, Failure> {
+    let path = format!("/admin/v1/plugins?activate={activate}");
+    admin.post(&path, "application/wasm", component)?.json()
+}
+
+/// Returns a text of an answer.
+pub fn text(answer: &Value, pointer: &str) -> Result<String, Failure> {
+    let text = answer.pointer(pointer).and_then(Value::as_str);
+    text.map(str::to_owned)
+        .ok_or_else(|| format!("an answer without {pointer}: {answer}").into())
+}
+
+/// Returns the key of a kind from the report of a declaration.
+pub fn key(report: &Value, kind: &str) -> Result<String, Failure> {
+    let mut keys = report["keys"].as_array().into_iter().flatten();
+    let key = keys.find(|key| key["kind"] == kind);
+    text(key.unwrap_or(&Value::Null), "/key")
+}
+
+/// Checks that every host follows a command.
+pub fn nobody_is_behind(answer: &Value) -> Result<(), Failure> {
+    match answer["behind"].as_array() {
+        Some(behind) if behind.is_empty() => Ok(()),
+        _ => Err(format!("not every host follows: {answer}").into()),
+    }
 }
 
 /// Returns the configuration: free ports, no access log (the peer writes none either), and

@@ -1,12 +1,13 @@
-//! A client for single requests: declarations, activations, pages. The load
-//! has its own, see `load`.
+//! A client for single requests: declarations, activations, pages; and the kept
+//! connections of a load.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpSocket;
 
 use crate::Failure;
 
@@ -40,11 +41,8 @@ impl Client {
     /// Connects to an address. Requests carry `bearer`, if there is one; an answer may take two
     /// minutes.
     pub fn connect(address: SocketAddr, bearer: Option<&str>) -> Result<Self, Failure> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(Duration::from_secs(120)))?;
         Ok(Self {
-            stream,
+            stream: open(address, Duration::from_secs(120))?,
             address,
             bearer: bearer.map(str::to_owned),
             received: Vec::new(),
@@ -53,9 +51,7 @@ impl Client {
 
     /// Reconnects, and sets the timeout for later answers.
     pub fn reconnect(&mut self, patience: Duration) -> Result<(), Failure> {
-        self.stream = TcpStream::connect(self.address)?;
-        self.stream.set_nodelay(true)?;
-        self.stream.set_read_timeout(Some(patience))?;
+        self.stream = open(self.address, patience)?;
         Ok(())
     }
 
@@ -96,13 +92,8 @@ impl Client {
             Some(bearer) => format!("authorization: Bearer {bearer}\r\n"),
             None => String::new(),
         };
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {}\r\n{key}{headers}content-length: {}\r\n\r\n",
-            self.address,
-            body.len()
-        );
-        let mut request = head.into_bytes();
-        request.extend_from_slice(body);
+        let (headers, mut request) = (format!("{key}{headers}"), Vec::new());
+        write_request(&mut request, self.address, [method, path], &headers, body);
         self.stream.write_all(&request)?;
         self.answer()
     }
@@ -138,6 +129,31 @@ impl Client {
     }
 }
 
+fn open(address: SocketAddr, patience: Duration) -> Result<TcpStream, Failure> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(patience))?;
+    Ok(stream)
+}
+
+/// Replaces `request`; `headers` contains complete lines.
+pub fn write_request(
+    request: &mut Vec<u8>,
+    to: SocketAddr,
+    [method, path]: [&str; 2],
+    headers: &str,
+    body: &[u8],
+) {
+    request.clear();
+    write!(
+        request,
+        "{method} {path} HTTP/1.1\r\nhost: {to}\r\n{headers}content-length: {}\r\n\r\n",
+        body.len()
+    )
+    .expect("writing to a Vec does not fail");
+    request.extend_from_slice(body);
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Zero for a request.
@@ -163,32 +179,62 @@ pub fn read_head(received: &[u8]) -> Option<Head> {
     })
 }
 
-/// Reads one whole answer into `received`, for the load. Returns its head and its body.
-pub async fn read_answer<'a>(
-    stream: &mut tokio::net::TcpStream,
-    received: &'a mut Vec<u8>,
-) -> Result<(Head, &'a [u8]), String> {
-    received.clear();
-    let mut head = None;
-    loop {
-        let read = stream
-            .read_buf(received)
-            .await
-            .map_err(|error| format!("receiving: {}", error.kind()))?;
-        if read == 0 {
-            return Err("the connection was closed before its answer".to_owned());
-        }
-        if head.is_none() {
-            head = read_head(received);
-        }
-        let Some(head) = head else {
-            continue;
-        };
-        let end = head.body + head.length.ok_or("an answer without a length")?;
-        if received.len() >= end {
-            return Ok((head, &received[head.body..end]));
+/// A connection of a load.
+pub struct KeptConnection {
+    stream: tokio::net::TcpStream,
+    received: Vec<u8>,
+}
+
+impl KeptConnection {
+    pub async fn connect(from: IpAddr, to: SocketAddr) -> Result<Self, String> {
+        let stream = connect(from, to).await;
+        Ok(Self {
+            stream: stream.map_err(|error| format!("connecting: {}", error.kind()))?,
+            received: Vec::with_capacity(4 << 10),
+        })
+    }
+
+    /// Sends a request and reads its whole answer. Returns its head and its body.
+    pub async fn ask(&mut self, request: &[u8]) -> Result<(Head, &[u8]), String> {
+        let sent = self.stream.write_all(request).await;
+        sent.map_err(|error| format!("sending: {}", error.kind()))?;
+        self.received.clear();
+        let mut head = None;
+        loop {
+            let read = self.stream.read_buf(&mut self.received).await;
+            let read = read.map_err(|error| format!("receiving: {}", error.kind()))?;
+            if read == 0 {
+                return Err("the connection was closed before its answer".to_owned());
+            }
+            if head.is_none() {
+                head = read_head(&self.received);
+            }
+            let Some(head) = head else {
+                continue;
+            };
+            let end = head.body + head.length.ok_or("an answer without a length")?;
+            if self.received.len() >= end {
+                return Ok((head, &self.received[head.body..end]));
+            }
         }
     }
+}
+
+async fn connect(from: IpAddr, to: SocketAddr) -> std::io::Result<tokio::net::TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::new(from, 0))?;
+    let stream = socket.connect(to).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// Returns a text of an answer without parsing all of it. `begin` is what stands before it,
+/// such as `"status":"`.
+pub fn text_after<'a>(body: &'a [u8], begin: &str) -> Option<&'a str> {
+    let mut windows = body.windows(begin.len());
+    let at = windows.position(|window| window == begin.as_bytes())? + begin.len();
+    let length = body[at..].iter().position(|byte| *byte == b'"')?;
+    std::str::from_utf8(&body[at..at + length]).ok()
 }
 
 #[cfg(test)]
@@ -209,5 +255,11 @@ mod tests {
         );
         let request = read_head(b"POST / HTTP/1.1\r\n\r\n").expect("a whole head");
         assert_eq!(request.status, 0);
+    }
+
+    #[test]
+    fn an_answer_says_how_it_ended() {
+        let answer = b"{\"success\":true,\"status\":\"queued\",\"a\":1}";
+        assert_eq!(text_after(answer, "\"status\":\""), Some("queued"));
     }
 }

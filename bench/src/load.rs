@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,17 +14,19 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
 use crate::Failure;
-use crate::http::read_answer;
+use crate::http::{KeptConnection, text_after, write_request};
 use crate::lead::{self, Leads};
 use crate::sample::Sample;
 
 /// Connections of every figure that sends leads.
 pub const CONNECTIONS: u64 = 64;
+const ANY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+/// Those of a portal.
+const HEADERS: &str =
+    "user-agent: olx-group-api\r\naccept: */*\r\ncontent-type: application/json\r\n";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadBody {
@@ -83,6 +85,10 @@ impl LoadOutcome {
         self.answers.len() as f64 / self.elapsed.as_secs_f64()
     }
 
+    fn fail(&mut self, what: String) {
+        *self.failures.entry(what).or_default() += 1;
+    }
+
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
@@ -102,58 +108,64 @@ impl LoadOutcome {
     }
 }
 
-/// Runs the load on a separate thread; returns its outcome.
-pub fn start(load: Load) -> JoinHandle<Result<LoadOutcome, Failure>> {
-    start_until(load, Arc::default())
+/// A load on a thread of its own, with all its sockets.
+pub struct Running<T> {
+    thread: JoinHandle<Result<T, Failure>>,
+    stop: Arc<AtomicBool>,
 }
 
-/// Like [`start`], and ends it early when the flag is set.
-pub fn start_until(load: Load, stop: Arc<AtomicBool>) -> JoinHandle<Result<LoadOutcome, Failure>> {
-    on_thread(move || run(load, stop))
+impl<T: Send + 'static> Running<T> {
+    /// Starts a load, which ends early when the flag is set.
+    pub fn start<F: Future<Output = Result<T, Failure>>>(
+        run: impl FnOnce(Arc<AtomicBool>) -> F + Send + 'static,
+    ) -> Self {
+        let stop = Arc::<AtomicBool>::default();
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            LocalSet::new().block_on(&runtime, run(stopped))
+        });
+        Self { thread, stop }
+    }
+
+    /// Waits for its outcome.
+    pub fn join(self) -> Result<T, Failure> {
+        let joined = self.thread.join();
+        joined.map_err(|_| "the load generator panicked")?
+    }
+
+    /// Ends it early.
+    pub fn end(self) -> Result<T, Failure> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.join()
+    }
 }
 
-/// Runs a load on a thread of its own, with all its sockets.
-pub fn on_thread<T: Send + 'static, F: Future<Output = Result<T, Failure>>>(
-    run: impl FnOnce() -> F + Send + 'static,
-) -> JoinHandle<Result<T, Failure>> {
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        LocalSet::new().block_on(&runtime, run())
-    })
-}
-
-pub fn finish(load: Load) -> Result<LoadOutcome, Failure> {
-    join(start(load))
-}
-
-pub fn join<T>(thread: JoinHandle<Result<T, Failure>>) -> Result<T, Failure> {
-    thread.join().map_err(|_| "the load generator panicked")?
+pub fn start(load: Load) -> Running<LoadOutcome> {
+    Running::start(|stop| run(load, stop))
 }
 
 async fn run(load: Load, stop: Arc<AtomicBool>) -> Result<LoadOutcome, Failure> {
     let outcome = Rc::new(RefCell::new(LoadOutcome::default()));
-    let mut streams = Vec::new();
+    let mut connections = Vec::new();
     for _ in 0..load.connections {
-        let stream = TcpStream::connect(load.to).await?;
-        stream.set_nodelay(true)?;
-        streams.push(stream);
+        connections.push(KeptConnection::connect(ANY, load.to).await?);
     }
     let begin = Instant::now();
     let processor = processor_time();
     let ends = begin + load.during;
-    let tasks: Vec<_> = streams
+    let tasks: Vec<_> = connections
         .into_iter()
         .enumerate()
-        .map(|(index, stream)| {
+        .map(|(index, kept)| {
             let leads = Leads::new(load.first + index as u64, load.connections);
             let connection = LoadConnection {
-                stream,
+                kept,
                 leads,
                 load: load.clone(),
                 stop: Arc::clone(&stop),
-                received: Vec::with_capacity(4096),
                 outcome: Rc::clone(&outcome),
             };
             tokio::task::spawn_local(connection.run(ends))
@@ -169,11 +181,10 @@ async fn run(load: Load, stop: Arc<AtomicBool>) -> Result<LoadOutcome, Failure> 
 }
 
 struct LoadConnection {
-    stream: TcpStream,
+    kept: KeptConnection,
     leads: Leads,
     load: Load,
     stop: Arc<AtomicBool>,
-    received: Vec<u8>,
     outcome: Rc<RefCell<LoadOutcome>>,
 }
 
@@ -182,86 +193,49 @@ impl LoadConnection {
         let mut body = Vec::with_capacity(lead::BYTES);
         let mut request = Vec::with_capacity(lead::BYTES + 512);
         while Instant::now() < ends && !self.stop.load(Ordering::Relaxed) {
+            let Load { to, path, .. } = &self.load;
             match self.load.body {
                 LoadBody::Lead => self.leads.write(&mut body),
                 LoadBody::Nothing => lead::write_nothing(&mut body),
             }
-            write_request(&mut request, &self.load, &body);
+            write_request(&mut request, *to, ["POST", path], HEADERS, &body);
             let sent = Instant::now();
-            if let Err(error) = self.stream.write_all(&request).await {
-                self.fail(format!("sending: {error}"));
-                self.reconnect().await?;
-                continue;
-            }
-            match self.answer().await {
-                Ok((200, delivery)) => self.outcome.borrow_mut().answers.push(Answer {
+            match self.answer(&request).await {
+                Ok(delivery) => self.outcome.borrow_mut().answers.push(Answer {
                     sent,
                     took: sent.elapsed(),
                     delivery,
                 }),
-                Ok((status, _)) => self.fail(format!("status {status}")),
                 Err(what) => {
-                    self.fail(what);
-                    self.reconnect().await?;
+                    self.outcome.borrow_mut().fail(what);
+                    self.kept = KeptConnection::connect(ANY, self.load.to).await?;
                 }
             }
         }
         Ok(())
     }
 
-    fn fail(&self, what: String) {
-        *self.outcome.borrow_mut().failures.entry(what).or_default() += 1;
-    }
-
-    async fn reconnect(&mut self) -> Result<(), Failure> {
-        self.stream = TcpStream::connect(self.load.to).await?;
-        self.stream.set_nodelay(true)?;
-        self.received.clear();
-        Ok(())
-    }
-
-    /// Reads one whole answer; returns its status and its delivery's id.
-    async fn answer(&mut self) -> Result<(u16, [u8; 36]), String> {
-        let (head, body) = read_answer(&mut self.stream, &mut self.received).await?;
+    /// Returns the id of the request's delivery.
+    async fn answer(&mut self, request: &[u8]) -> Result<[u8; 36], String> {
+        let (head, body) = self.kept.ask(request).await?;
         if head.status != 200 {
-            return Ok((head.status, [0; 36]));
+            return Err(format!("status {}", head.status));
         }
-        let wanted: &[u8] = match self.load.body {
-            LoadBody::Lead => b"\"status\":\"converted\"",
-            LoadBody::Nothing => b"\"status\":\"ignored\"",
+        let wanted = match self.load.body {
+            LoadBody::Lead => "converted",
+            LoadBody::Nothing => "ignored",
         };
-        if find(body, wanted).is_none() {
-            return Err(format!("an unexpected answer: {}", text(body)));
+        let odd = |what: &str| {
+            let text = String::from_utf8_lossy(body);
+            format!("{what}: {text:.300}")
+        };
+        if text_after(body, "\"status\":\"") != Some(wanted) {
+            return Err(odd("an unexpected answer"));
         }
-        let at = find(body, b"\"deliveryId\":\"").map(|at| at + 14);
-        let id = at
-            .and_then(|at| body.get(at..at + 36))
-            .and_then(|id| id.try_into().ok());
-        id.map(|id| (head.status, id))
-            .ok_or_else(|| format!("an answer without a delivery: {}", text(body)))
+        let id = text_after(body, "\"deliveryId\":\"");
+        id.and_then(|id| id.as_bytes().try_into().ok())
+            .ok_or_else(|| odd("an answer without a delivery"))
     }
-}
-
-fn write_request(request: &mut Vec<u8>, load: &Load, body: &[u8]) {
-    use std::io::Write as _;
-    request.clear();
-    write!(
-        request,
-        "POST {} HTTP/1.1\r\nhost: {}\r\nuser-agent: olx-group-api\r\naccept: */*\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        load.path,
-        load.to,
-        body.len()
-    )
-    .expect("writing to a Vec does not fail");
-    request.extend_from_slice(body);
-}
-
-fn find(within: &[u8], what: &[u8]) -> Option<usize> {
-    within.windows(what.len()).position(|window| window == what)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).chars().take(300).collect()
 }
 
 /// This thread's processor time, which excludes other work of the machine.

@@ -160,8 +160,13 @@ impl Arguments {
             .is_none_or(|folder| !folder.ends_with("debug"))
     }
 
+    /// Returns the component of the converter that the figures use.
     pub fn component(&self) -> Result<Vec<u8>, Failure> {
-        let path = self.plugins.join("converter-grupo-olx.wasm");
+        self.plugin("converter-grupo-olx.wasm")
+    }
+
+    pub fn plugin(&self, file: &str) -> Result<Vec<u8>, Failure> {
+        let path = self.plugins.join(file);
         std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())
     }
 }

@@ -14,18 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 
-use crate::http::read_answer;
-pub use crate::load::join;
-use crate::load::on_thread;
+use crate::http::{KeptConnection, text_after, write_request};
+use crate::load::Running;
 use crate::sample::Sample;
 use crate::{Failure, lead};
 
 /// After this time a request counts as unanswered.
 const PATIENCE: Duration = Duration::from_secs(15);
+const HEADERS: &str = "user-agent: bench\r\ncontent-type: application/json\r\n";
 
 #[derive(Clone, Debug)]
 pub struct Paced {
@@ -71,16 +69,8 @@ impl PacedOutcome {
 }
 
 /// Starts the load. It ends after its duration, once all requests are answered or given up.
-pub fn start(load: Paced) -> JoinHandle<Result<PacedOutcome, Failure>> {
-    start_until(load, Arc::default())
-}
-
-/// Like [`start`], and no more requests are due once the flag is set.
-pub fn start_until(
-    load: Paced,
-    ended: Arc<AtomicBool>,
-) -> JoinHandle<Result<PacedOutcome, Failure>> {
-    on_thread(move || run(load, ended))
+pub fn start(load: Paced) -> Running<PacedOutcome> {
+    Running::start(|ended| run(load, ended))
 }
 
 async fn run(load: Paced, ended: Arc<AtomicBool>) -> Result<PacedOutcome, Failure> {
@@ -99,13 +89,10 @@ async fn run(load: Paced, ended: Arc<AtomicBool>) -> Result<PacedOutcome, Failur
     while let Some(due) = dues.recv().await {
         // One reference belongs to the task itself.
         if Rc::strong_count(&shared) > shared.load.under_way {
-            shared.end("not sent: too many are under way", due);
+            shared.end("not sent: too many are under way".to_owned(), due);
         } else {
-            tasks.push(tokio::task::spawn_local(one(
-                Rc::clone(&shared),
-                number,
-                due,
-            )));
+            let one = one(Rc::clone(&shared), number, due);
+            tasks.push(tokio::task::spawn_local(one));
         }
         number += 1;
         if tasks.len() > 1_024 {
@@ -150,32 +137,21 @@ struct Shared {
 }
 
 impl Shared {
-    fn end(&self, how: &str, due: Instant) {
+    fn end(&self, how: String, due: Instant) {
         let mut outcome = self.outcome.borrow_mut();
         outcome.took.push(due.elapsed());
-        match outcome.ended.get_mut(how) {
-            Some(times) => *times += 1,
-            None => {
-                outcome.ended.insert(how.to_owned(), 1);
-            }
-        }
+        *outcome.ended.entry(how).or_default() += 1;
     }
 }
 
-struct KeptConnection {
-    stream: TcpStream,
-    buffer: Vec<u8>,
-}
-
 async fn one(shared: Rc<Shared>, number: u64, due: Instant) {
-    let asked = tokio::time::timeout(PATIENCE, ask(&shared, number)).await;
-    match asked {
+    match tokio::time::timeout(PATIENCE, ask(&shared, number)).await {
         Ok(Ok((how, connection))) => {
-            shared.end(&how, due);
+            shared.end(how, due);
             shared.idle.borrow_mut().extend(connection);
         }
-        Ok(Err(how)) => shared.end(&how, due),
-        Err(_) => shared.end("no answer", due),
+        Ok(Err(how)) => shared.end(how, due),
+        Err(_) => shared.end("no answer".to_owned(), due),
     }
 }
 
@@ -185,66 +161,18 @@ async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<KeptConnect
     let idle = shared.idle.borrow_mut().pop();
     let mut connection = match idle {
         Some(connection) => connection,
-        None => connect(load)
-            .await
-            .map_err(|error| format!("connecting: {}", error.kind()))?,
+        None => KeptConnection::connect(load.from, load.to).await?,
     };
-    let mut body = Vec::new();
+    let (mut body, mut request) = (Vec::new(), Vec::new());
     match load.body {
         PacedBody::Leads(first) => lead::write(first + number, &mut body),
         PacedBody::Same => body.extend_from_slice(b"{}"),
     }
-    let head = format!(
-        "POST {} HTTP/1.1\r\nhost: {}\r\nuser-agent: bench\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        load.path,
-        load.to,
-        body.len()
-    );
-    let mut request = head.into_bytes();
-    request.extend_from_slice(&body);
-    connection
-        .stream
-        .write_all(&request)
-        .await
-        .map_err(|error| format!("sending: {}", error.kind()))?;
-    let (head, body) = read_answer(&mut connection.stream, &mut connection.buffer).await?;
-    let how = match word(body) {
+    write_request(&mut request, load.to, ["POST", &load.path], HEADERS, &body);
+    let (head, body) = connection.ask(&request).await?;
+    let how = match text_after(body, "\"status\":\"") {
         Some(word) => format!("{} {word}", head.status),
         None => head.status.to_string(),
     };
     Ok((how, head.kept.then_some(connection)))
-}
-
-async fn connect(load: &Paced) -> std::io::Result<KeptConnection> {
-    let socket = TcpSocket::new_v4()?;
-    socket.bind(SocketAddr::new(load.from, 0))?;
-    let stream = socket.connect(load.to).await?;
-    stream.set_nodelay(true)?;
-    Ok(KeptConnection {
-        stream,
-        buffer: Vec::with_capacity(4 << 10),
-    })
-}
-
-/// Returns the delivery's outcome from an answer.
-fn word(body: &[u8]) -> Option<String> {
-    const BEFORE: &[u8] = b"\"status\":\"";
-    let begin = body
-        .windows(BEFORE.len())
-        .position(|window| window == BEFORE)?
-        + BEFORE.len();
-    let length = body[begin..].iter().position(|byte| *byte == b'"')?;
-    let word = std::str::from_utf8(&body[begin..begin + length]).ok()?;
-    Some(word.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_says_how_it_ended() {
-        let answer = b"{\"success\":true,\"status\":\"queued\",\"a\":1}";
-        assert_eq!(word(answer).as_deref(), Some("queued"));
-    }
 }

@@ -1,7 +1,8 @@
 //! The peers under measurement, each one Node process: fastify with
 //! better-sqlite3 or with pg, see `peer-node`.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::ffi::OsStr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 
 use crate::Failure;
 use crate::host::Workspace;
-use crate::process::Process;
+use crate::process::{Process, free_port};
 use crate::report::{Report, output};
 
 /// Any 22 characters: the peer knows one connection.
@@ -23,27 +24,24 @@ pub struct Peer {
 impl Peer {
     /// Starts the peer with SQLite on an empty data folder and waits until it answers.
     pub fn start(bench: &Path, folder: &Path) -> Result<Self, Failure> {
-        Self::run(
-            Command::new("node")
-                .arg(bench.join("peer-node/server.mjs"))
-                .arg("--data")
-                .arg(folder)
-                .arg("--schema")
-                .arg(schema(bench)),
-        )
+        let schema = schema(bench);
+        let options = [
+            ("--data", folder.as_os_str()),
+            ("--schema", schema.as_ref()),
+        ];
+        Self::run(bench, "server.mjs", &options)
     }
 
     /// Starts the peer with PostgreSQL on an empty database; `write` selects how it
     /// writes a request's rows, see there.
     pub fn start_postgres(bench: &Path, url: &str, write: &str) -> Result<Self, Failure> {
         let schema = bench.join("peer-node/schema-postgres.sql");
-        Self::run(
-            Command::new("node")
-                .arg(bench.join("peer-node/server-postgres.mjs"))
-                .args(["--url", url, "--write", write])
-                .arg("--schema")
-                .arg(schema),
-        )
+        let options = [
+            ("--url", url.as_ref()),
+            ("--write", write.as_ref()),
+            ("--schema", schema.as_os_str()),
+        ];
+        Self::run(bench, "server-postgres.mjs", &options)
     }
 
     /// Starts the peer that exports messages of this workspace from a file with the peer's
@@ -53,29 +51,25 @@ impl Peer {
         database: &Path,
         workspace: &Workspace,
     ) -> Result<Self, Failure> {
-        Self::run(
-            Command::new("node")
-                .arg(bench.join("peer-node/export.mjs"))
-                .arg("--database")
-                .arg(database)
-                .args(["--workspace", &workspace.id, "--key", &workspace.key]),
-        )
+        let options = [
+            ("--database", database.as_os_str()),
+            ("--workspace", workspace.id.as_ref()),
+            ("--key", workspace.key.as_ref()),
+        ];
+        Self::run(bench, "export.mjs", &options)
     }
 
-    fn run(command: &mut Command) -> Result<Self, Failure> {
-        // The port was free a moment ago, and no other process takes ports here.
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-            .local_addr()?
-            .port();
-        let mut process = Process::start(
-            "node",
-            command.env("NODE_ENV", "production").args([
-                "--port",
-                &port.to_string(),
-                "--connection",
-                CONNECTION,
-            ]),
-        )?;
+    fn run(bench: &Path, script: &str, options: &[(&str, &OsStr)]) -> Result<Self, Failure> {
+        let port = free_port()?;
+        let mut command = Command::new("node");
+        command
+            .env("NODE_ENV", "production")
+            .arg(bench.join("peer-node").join(script))
+            .args(["--port", &port.to_string(), "--connection", CONNECTION]);
+        for (name, value) in options {
+            command.arg(name).arg(value);
+        }
+        let mut process = Process::start("node", &mut command)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         process.wait_until_ready(address)?;
         Ok(Self { process, address })

@@ -2,7 +2,6 @@
 //! removed after it, which all sides share in turns. It flushes to disk like a production
 //! server. However this program ends, a watchdog stops the server and removes its files.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
 use xtask::postgres_cluster::{Cluster, Watchdog};
 use xtask::postgres_programs::Binaries;
 
-use crate::process::ticks;
+use crate::process::{free_port, ticks};
 use crate::report::Report;
 use crate::rows::block_on;
 use crate::{Arguments, Failure};
@@ -55,10 +54,19 @@ pub struct Database<'a> {
     name: String,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Work {
     pub processor: Duration,
     pub log_bytes: i64,
+}
+
+impl Work {
+    pub fn since(self, before: Self) -> Self {
+        Self {
+            processor: self.processor.saturating_sub(before.processor),
+            log_bytes: self.log_bytes - before.log_bytes,
+        }
+    }
 }
 
 impl Server {
@@ -67,9 +75,7 @@ impl Server {
         let programs = Binaries::find()?;
         let folder = place(arguments, &programs)?;
         let cluster = Cluster { programs, folder };
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-            .local_addr()?
-            .port();
+        let port = free_port()?;
         let server = Self {
             _watch: cluster.watch()?,
             cluster,

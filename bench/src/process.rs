@@ -1,7 +1,7 @@
 //! A measured program: started, observed through `/proc`, and ended by its process id.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -60,25 +60,13 @@ impl Process {
         ticks(self.child.id(), &[11, 12])
     }
 
-    /// Returns its resident memory in MiB: now, and the maximum so far.
-    pub fn memory(&self) -> Result<(f64, f64), Failure> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let mebibytes = |field: &str| {
-            status
-                .lines()
-                .find_map(|line| line.strip_prefix(field))
-                .and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok())
-                .map(|kibibytes| kibibytes / 1024.0)
-                .ok_or("the kernel's account of a process cannot be read")
-        };
-        Ok((mebibytes("VmRSS:")?, mebibytes("VmHWM:")?))
+    pub fn memory(&self) -> Result<Memory, Failure> {
+        memory(&self.child.id().to_string())
     }
 
     /// Returns MiB by part, as the kernel sums up its mappings: `Rss`, `Pss` and so on.
     pub fn mappings(&self) -> Result<BTreeMap<String, f64>, Failure> {
-        let path = format!("/proc/{}/smaps_rollup", self.child.id());
-        let summary = std::fs::read_to_string(path)?;
-        Ok(summary.lines().filter_map(part).collect())
+        parts(&format!("/proc/{}/smaps_rollup", self.child.id()))
     }
 
     pub fn stop(mut self) -> Result<(), Failure> {
@@ -107,6 +95,36 @@ impl Drop for Process {
     }
 }
 
+/// Returns a port that was free a moment ago: no other process takes ports here.
+pub fn free_port() -> Result<u16, Failure> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?.port())
+}
+
+/// Resident memory in MiB.
+pub struct Memory {
+    pub now: f64,
+    /// The maximum so far.
+    pub most: f64,
+}
+
+/// Returns the memory of a process, by its id or `self`.
+pub fn memory(process: &str) -> Result<Memory, Failure> {
+    let parts = parts(&format!("/proc/{process}/status"))?;
+    let part = |name: &str| parts.get(name).copied().ok_or(UNREADABLE);
+    Ok(Memory {
+        now: part("VmRSS")?,
+        most: part("VmHWM")?,
+    })
+}
+
+const UNREADABLE: &str = "the kernel's account of a process cannot be read";
+
+fn parts(path: &str) -> Result<BTreeMap<String, f64>, Failure> {
+    let account = std::fs::read_to_string(path)?;
+    Ok(account.lines().filter_map(part).collect())
+}
+
 /// Parses a line such as `Pss_Anon:   1024 kB`.
 fn part(line: &str) -> Option<(String, f64)> {
     let (name, rest) = line.split_once(':')?;
@@ -127,7 +145,7 @@ pub fn ticks(process: u32, fields: &[usize]) -> Result<Duration, Failure> {
     let mut sum = 0;
     for at in fields {
         let field: Option<u64> = found.get(*at).and_then(|field| field.parse().ok());
-        sum += field.ok_or("the kernel's account of a process cannot be read")?;
+        sum += field.ok_or(UNREADABLE)?;
     }
     let per_second = rustix::param::clock_ticks_per_second();
     Ok(Duration::from_secs_f64(sum as f64 / per_second as f64))

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::load::{self, Load, LoadBody, LoadOutcome};
-use crate::report::{Cell, count, none, seconds, times};
-use crate::rows::{Counted, StoredRows};
+use crate::postgres::{Server, Work};
+use crate::process::Process;
+use crate::report::{Cell, count, none, seconds, time, times};
+use crate::rows::StoredRows;
 use crate::sample::median;
 use crate::{Arguments, Failure};
 
@@ -20,6 +22,15 @@ pub struct Round {
     pub warm: LoadOutcome,
     /// Processor time of the side's own process per answer.
     pub processor: Duration,
+    /// The work of PostgreSQL's server meanwhile.
+    pub server: Option<Work>,
+    pub leads_per_commit: Option<f64>,
+}
+
+impl Round {
+    pub fn answers(&self) -> usize {
+        self.outcome.answers.len().max(1)
+    }
 }
 
 /// Returns the sides in the order of this round. Every other round is reversed, because
@@ -32,28 +43,29 @@ pub fn in_turn<T>(sides: &mut [T], number: usize) -> Vec<&mut T> {
     turns
 }
 
-/// Warms the side up and loads it. `processor` returns the processor time that its process
-/// has used so far.
+/// Warms up the side of this process and loads it.
 pub fn run(
     arguments: &Arguments,
     load: Load,
-    processor: impl Fn() -> Result<Duration, Failure>,
-    between: impl Fn() -> Result<(), Failure>,
+    process: &Process,
+    server: Option<&Server>,
 ) -> Result<Round, Failure> {
     let load = Load {
         during: arguments.round(),
         first: FIRST,
         ..load
     };
-    let warm = load::finish(Load {
+    let warm = load::start(Load {
         during: WARM_UP,
         first: 0,
         ..load.clone()
-    })?;
-    between()?;
-    let before = processor()?;
-    let outcome = load::finish(load)?;
-    let used = processor()?.saturating_sub(before);
+    })
+    .join()?;
+    let of_server = || server.map(Server::work).transpose();
+    let before = (of_server()?, process.processor()?);
+    let outcome = load::start(load).join()?;
+    let used = process.processor()?.saturating_sub(before.1);
+    let server = of_server()?.zip(before.0);
     for outcome in [&warm, &outcome] {
         if outcome.failed() > 0 {
             return Err(format!("requests failed: {:?}", outcome.failures).into());
@@ -64,23 +76,26 @@ pub fn run(
         processor: used / answers,
         outcome,
         warm,
+        server: server.map(|(after, before)| after.since(before)),
+        leads_per_commit: None,
     })
+}
+
+/// Prints a round's result, or names the round in its error.
+pub fn told(number: usize, side: &str, round: Result<Round, Failure>) -> Result<Round, Failure> {
+    let round = round.map_err(|error| format!("{side}, round {number}: {error}"))?;
+    eprintln!(
+        "  round {number}: {side}: {} leads/s, processor a lead {}",
+        count(round.outcome.per_second()),
+        time(round.processor)
+    );
+    Ok(round)
 }
 
 /// Checks that every answered delivery is stored, and no other.
 pub fn check(database: &StoredRows, body: LoadBody, round: &Round) -> Result<(), Failure> {
-    let answers = || round.warm.answers.iter().chain(&round.outcome.answers);
-    let leads = u64::try_from(answers().count())?;
-    let made = if body == LoadBody::Lead { leads } else { 0 };
-    let expected = Counted {
-        deliveries: leads,
-        items: made,
-        dedupe: made,
-        contacts: made,
-        contact_keys: 2 * made,
-        deals: made,
-    };
-    database.check(&expected, answers())
+    let answers = round.warm.answers.iter().chain(&round.outcome.answers);
+    database.check(body, &answers.collect::<Vec<_>>())
 }
 
 /// Returns the median time of writing one page with its sync on this disk.
@@ -94,11 +109,11 @@ pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
         file.sync_data()?;
         times.push(begin.elapsed().as_secs_f64());
     }
-    Ok(Duration::from_secs_f64(median(&times)))
+    Ok(Duration::from_secs_f64(median(times)))
 }
 
 pub fn middle(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
-    median(&rounds.iter().map(figure).collect::<Vec<_>>())
+    median(rounds.iter().map(figure))
 }
 
 pub const COLUMNS: &str =
@@ -167,11 +182,10 @@ pub fn cells(name: &str, rounds: &[Round]) -> [Cell; 6] {
 
 /// Returns a note with the share of a core that the load generator uses (median).
 pub fn generator<'a>(rounds: impl Iterator<Item = &'a Round>) -> String {
-    let shares: Vec<f64> = rounds
-        .map(|round| round.outcome.processor.as_secs_f64() / round.outcome.elapsed.as_secs_f64())
-        .collect();
+    let share =
+        |outcome: &LoadOutcome| outcome.processor.as_secs_f64() / outcome.elapsed.as_secs_f64();
     format!(
         "The generator runs on the same machine in one thread and takes {:.0} % of a core (median).",
-        median(&shares) * 100.0
+        median(rounds.map(|round| share(&round.outcome))) * 100.0
     )
 }

@@ -3,7 +3,7 @@
 //! the same queries run on all. Only the format of ids differs: bytes, text, or
 //! PostgreSQL's type; the queries convert each to text.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
@@ -11,7 +11,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 
 use crate::Failure;
-use crate::load::Answer;
+use crate::load::{Answer, LoadBody};
 use crate::postgres::Database;
 
 pub enum StoredRows {
@@ -20,15 +20,15 @@ pub enum StoredRows {
     Postgres(String),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
-    pub deliveries: u64,
-    pub items: u64,
-    pub dedupe: u64,
-    pub contacts: u64,
-    pub contact_keys: u64,
-    pub deals: u64,
-}
+/// The rows of one answered lead, by table. A body without a lead makes only the first.
+const ROWS_OF_LEAD: [(&str, u64); 6] = [
+    ("deliveries", 1),
+    ("items", 1),
+    ("dedupe", 1),
+    ("contacts", 1),
+    ("contact_keys", 2),
+    ("deals", 1),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ids {
@@ -85,22 +85,24 @@ impl Seeds<'_> {
         }
     }
 
-    /// A given id.
-    pub fn id(&self, id: &str) -> String {
+    /// The id that this text shows.
+    pub fn id(&self, text: &str) -> String {
         match self {
-            Self::File(_, ids) => ids.sql(&format!("'{id}'")),
-            Self::Server(_) => format!("'{id}'::uuid"),
+            Self::File(_, ids) => ids.sql(text),
+            Self::Server(_) => format!("({text})::uuid"),
         }
+    }
+
+    pub fn given_id(&self, id: &str) -> String {
+        self.id(&format!("'{id}'"))
     }
 
     /// The id that ends with this number, in twelve hexadecimal digits.
     pub fn numbered_id(&self, begin: &str, number: &str) -> String {
-        match self {
-            Self::File(_, ids) => ids.sql(&format!("printf('{begin}-%012x', {number})")),
-            Self::Server(_) => {
-                format!("('{begin}-' || lpad(to_hex({number}), 12, '0'))::uuid")
-            }
-        }
+        self.id(&match self {
+            Self::File(..) => format!("printf('{begin}-%012x', {number})"),
+            Self::Server(_) => format!("'{begin}-' || lpad(to_hex({number}), 12, '0')"),
+        })
     }
 
     /// A text that ends with this number, in seven digits.
@@ -218,39 +220,29 @@ const SQLITE_ID: &str = "case typeof(id) when 'blob' then lower(
 const POSTGRES_ID: &str = "cast(id as text)";
 
 impl StoredRows {
-    /// Checks that every answered delivery is stored, with exactly these rows.
-    pub fn check<'a>(
-        &self,
-        expected: &Counted,
-        answers: impl Iterator<Item = &'a Answer>,
-    ) -> Result<(), Failure> {
-        let counted = self.count()?;
-        if counted != *expected {
-            return Err(format!("{counted:?} were stored, {expected:?} were answered").into());
+    /// Checks that every answered delivery is stored, with exactly the rows of its body.
+    pub fn check(&self, body: LoadBody, answers: &[&Answer]) -> Result<(), Failure> {
+        for (table, rows) in ROWS_OF_LEAD {
+            let is_made = body == LoadBody::Lead || table == "deliveries";
+            let expected = if is_made {
+                rows * answers.len() as u64
+            } else {
+                0
+            };
+            let counted = self.rows(table)?;
+            if counted != expected {
+                return Err(format!("{table}: {counted} rows, {expected} were answered").into());
+            }
         }
-        let stored: HashSet<_> = self
-            .deliveries("'', ''")?
-            .into_iter()
-            .map(|(id, _, _)| id)
-            .collect();
-        match answers
-            .filter(|answer| !stored.contains(&answer.delivery))
-            .count()
-        {
+        let stored = self.ran_with()?;
+        let is_missing = |answer: &&&Answer| !stored.contains_key(&answer.delivery);
+        match answers.iter().filter(is_missing).count() {
             0 => Ok(()),
             missing => Err(format!("{missing} answered deliveries are not stored").into()),
         }
     }
 
-    pub fn ran_with(&self) -> Result<HashMap<[u8; 36], (String, String)>, Failure> {
-        let rows = self.deliveries("status, coalesce(ran ->> 'digest', '')")?;
-        Ok(rows
-            .into_iter()
-            .map(|(id, status, digest)| (id, (status, digest)))
-            .collect())
-    }
-
-    pub fn rows(&self, table: &'static str) -> Result<u64, Failure> {
+    pub fn rows(&self, table: &str) -> Result<u64, Failure> {
         let sql = format!("select count(*) from {table}");
         let count: i64 = match self {
             Self::Sqlite(file) => open(file)?.query_row(&sql, [], |row| row.get(0))?,
@@ -263,44 +255,30 @@ impl StoredRows {
         Ok(u64::try_from(count)?)
     }
 
-    fn count(&self) -> Result<Counted, Failure> {
-        Ok(Counted {
-            deliveries: self.rows("deliveries")?,
-            items: self.rows("items")?,
-            dedupe: self.rows("dedupe")?,
-            contacts: self.rows("contacts")?,
-            contact_keys: self.rows("contact_keys")?,
-            deals: self.rows("deals")?,
-        })
-    }
-
-    /// Returns the id and two other texts of each delivery.
-    fn deliveries(&self, texts: &str) -> Result<Vec<([u8; 36], String, String)>, Failure> {
+    /// Returns the status of each delivery, and the digest of the version that converted it.
+    pub fn ran_with(&self) -> Result<HashMap<[u8; 36], (String, String)>, Failure> {
+        let sql =
+            |id| format!("select {id}, status, coalesce(ran ->> 'digest', '') from deliveries");
         let rows: Vec<(String, String, String)> = match self {
             Self::Sqlite(file) => {
                 let connection = open(file)?;
-                let sql = format!("select {SQLITE_ID}, {texts} from deliveries");
-                let mut statement = connection.prepare(&sql)?;
+                let mut statement = connection.prepare(&sql(SQLITE_ID))?;
                 statement
-                    .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
-                    .collect::<Result<Vec<_>, _>>()?
+                    .query_map([], |row| row.try_into())?
+                    .collect::<Result<_, _>>()?
             }
             Self::Postgres(url) => block_on(async {
                 let mut connection = open_postgres(url).await?;
-                let sql = format!("select {POSTGRES_ID}, {texts} from deliveries");
-                let rows = sqlx::query_as(AssertSqlSafe(sql)).fetch_all(&mut connection);
-                Ok(rows.await?)
+                let sql = AssertSqlSafe(sql(POSTGRES_ID));
+                Ok(sqlx::query_as(sql).fetch_all(&mut connection).await?)
             })?,
         };
-        rows.into_iter()
-            .map(|(id, one, other)| {
-                let id = id
-                    .as_bytes()
-                    .try_into()
-                    .map_err(|_| "an id of a wrong length")?;
-                Ok((id, one, other))
-            })
-            .collect()
+        let by_id = rows.into_iter().map(|(id, status, digest)| {
+            let id = id.as_bytes().try_into();
+            let id = id.map_err(|_| "an id of a wrong length")?;
+            Ok((id, (status, digest)))
+        });
+        by_id.collect()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::report::{Cell, time};
+
 #[derive(Clone, Debug)]
 pub struct Sample(Vec<Duration>);
 
@@ -38,14 +40,19 @@ impl Sample {
         self.0.last().copied().unwrap_or_default()
     }
 
+    /// Returns the cells of the columns `p50 | p99 | longest`.
+    pub fn cells(&self) -> [Cell; 3] {
+        [self.p50(), self.p99(), self.max()].map(time)
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }
 }
 
 /// Returns the median of a few values; zero if there are none.
-pub fn median(figures: &[f64]) -> f64 {
-    let mut sorted = figures.to_vec();
+pub fn median(figures: impl IntoIterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = figures.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
     match sorted.len() {
@@ -65,6 +72,6 @@ mod tests {
         assert_eq!(sample.p50(), Duration::from_micros(50));
         assert_eq!(sample.p99(), Duration::from_micros(99));
         assert_eq!(Sample::from_durations([]).p99(), Duration::ZERO);
-        assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
+        assert!((median([3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
     }
 }

@@ -33,10 +33,15 @@ const PATIENCE: Duration = Duration::from_secs(1_800);
 struct MeasuredSize {
     size: u64,
     counted: f64,
-    samples: [Sample; 2],
-    plain: [Sample; 2],
-    rows: [usize; 2],
+    /// In the order of [`QUESTIONS`].
+    questions: Vec<MeasuredQuestion>,
     memory: f64,
+}
+
+struct MeasuredQuestion {
+    sample: Sample,
+    plain: Sample,
+    rows: usize,
 }
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
@@ -75,21 +80,16 @@ fn at_size(arguments: &Arguments, size: u64) -> Result<MeasuredSize, Failure> {
             "/v1/analytics/conversations/day?from={from}&to={to}&group_by=agent_type,agent_id,source"
         ),
     ];
-    let mut samples = Vec::new();
-    let mut plains = Vec::new();
-    let mut given = Vec::new();
+    let mut questions = Vec::new();
     for (path, groups) in paths.iter().zip([false, true]) {
         let answer = client.get(path, "accept-encoding: identity\r\n")?.json()?;
-        given.push(answer["data"].as_array().map_or(0, Vec::len));
         let bounds = (bound(&answer, "from")?, bound(&answer, "to")?);
         let (plain, sums) = plain(&database, &workspace.id, bounds, groups)?;
         let answered = sums_of(&answer);
         if answered != sums {
-            return Err(
-                format!("{path}: the answer has {answered:?}, the plain query {sums:?}").into(),
-            );
+            let odd = format!("{path}: the answer has {answered:?}, the plain query {sums:?}");
+            return Err(odd.into());
         }
-        plains.push(plain);
         let mut took = Vec::new();
         for _ in 0..TIMES {
             let begin = Instant::now();
@@ -99,19 +99,18 @@ fn at_size(arguments: &Arguments, size: u64) -> Result<MeasuredSize, Failure> {
                 return Err(format!("{path}: status {}", answer.status).into());
             }
         }
-        samples.push(Sample::from_durations(took));
+        questions.push(MeasuredQuestion {
+            sample: Sample::from_durations(took),
+            plain,
+            rows: answered.0,
+        });
     }
-    let (memory, _) = host.process.memory()?;
+    let memory = host.process.memory()?.now;
     host.stop()?;
-    let pair = |samples: Vec<Sample>| -> Result<[Sample; 2], Failure> {
-        samples.try_into().map_err(|_| "two questions".into())
-    };
     Ok(MeasuredSize {
         size,
         counted,
-        samples: pair(samples)?,
-        plain: pair(plains)?,
-        rows: [given[0], given[1]],
+        questions,
         memory,
     })
 }
@@ -158,7 +157,7 @@ fn sums_of(answer: &Value) -> Sums {
 
 fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), Failure> {
     let seeds = Seeds::file(database)?;
-    let (numbers, workspace) = (seeds.numbers(size), seeds.id(workspace));
+    let (numbers, workspace) = (seeds.numbers(size), seeds.given_id(workspace));
     let id = seeds.numbered_id("018bcfe5-0000-7000-8000", "n");
     let contact = seeds.numbered_id("018bcfe5-0000-7000-9000", "n");
     let days = Duration::from_hours(DAYS * 24);
@@ -216,22 +215,15 @@ fn plain(
     for _ in 0..PLAIN_TIMES {
         let begin = Instant::now();
         let mut statement = connection.prepare(&sql)?;
-        let found = statement
-            .query_map(params![workspace, bounds.0, bounds.1], |row| {
-                let mut counts = [0_i64; 5];
-                for (place, count) in counts.iter_mut().enumerate() {
-                    *count = row.get(first + place)?;
-                }
-                Ok(counts)
-            })?
-            .collect::<Result<Vec<_>, _>>()?;
-        took.push(begin.elapsed());
-        sums = (found.len(), [0; 5]);
-        for counts in &found {
-            for (sum, count) in sums.1.iter_mut().zip(counts) {
-                *sum += count;
+        let mut found = statement.query(params![workspace, bounds.0, bounds.1])?;
+        sums = (0, [0; 5]);
+        while let Some(row) = found.next()? {
+            sums.0 += 1;
+            for (at, sum) in sums.1.iter_mut().enumerate() {
+                *sum += row.get::<_, i64>(first + at)?;
             }
         }
+        took.push(begin.elapsed());
     }
     Ok((Sample::from_durations(took), sums))
 }
@@ -248,36 +240,24 @@ fn report(measured: &[MeasuredSize]) -> Report {
         "conversations | question | rows | p50 | p99 | plain SQL, p50 | times quicker",
     );
     for of in measured {
-        for (question, name) in QUESTIONS.into_iter().enumerate() {
-            let (sample, plain) = (&of.samples[question], &of.plain[question]);
-            let times = plain.p50().as_secs_f64() / sample.p50().as_secs_f64();
-            table.row([
-                count(of.size as f64),
-                name.into(),
-                count(of.rows[question] as f64),
-                time(sample.p50()),
-                time(sample.p99()),
-                time(plain.p50()),
-                format!("{times:.0}").into(),
-            ]);
+        for (name, question) in QUESTIONS.into_iter().zip(&of.questions) {
+            let ([p50, p99, _], [plain, ..]) = (question.sample.cells(), question.plain.cells());
+            let times = question.plain.p50().as_secs_f64() / question.sample.p50().as_secs_f64();
+            let (size, rows) = (count(of.size as f64), count(question.rows as f64));
+            let times = format!("{times:.0}").into();
+            table.row([size, name.into(), rows, p50, p99, plain, times]);
         }
     }
     for (question, most) in MOST_P99.into_iter().enumerate() {
-        let worst = measured.iter().map(|of| of.samples[question].p99()).max();
-        let worst = worst.unwrap_or_default();
-        report.aim(
-            format!(
-                "p99 of {} at most {} at every size",
-                QUESTIONS[question],
-                time(most)
-            ),
-            time(worst),
-            worst <= most,
-        );
+        let worst = (measured.iter()).map(|of| of.questions[question].sample.p99());
+        let worst = worst.max().unwrap_or_default();
+        let (name, limit) = (QUESTIONS[question], time(most));
+        let aim = format!("p99 of {name} at most {limit} at every size");
+        report.aim(aim, time(worst), worst <= most);
     }
     if let [few, .., many] = measured {
         let ratio = |question: usize| {
-            let p50 = |of: &MeasuredSize| of.samples[question].p50().as_secs_f64();
+            let p50 = |of: &MeasuredSize| of.questions[question].sample.p50().as_secs_f64();
             p50(many) / p50(few)
         };
         let worst = ratio(0).max(ratio(1));

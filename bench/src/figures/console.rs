@@ -13,7 +13,7 @@ use crate::host::{self, Host};
 use crate::http::Client;
 use crate::paced::{self, Paced, PacedBody};
 use crate::report::{Report, Table, count, time};
-use crate::rows::{self, Ids};
+use crate::rows::{self, Seeds};
 use crate::sample::Sample;
 use crate::{Arguments, Failure};
 
@@ -76,15 +76,9 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         samples.push(ask(&mut client, &cookie, page)?);
     }
     let asked = begin.elapsed();
-    let load = paced::join(load)?;
+    let per_second = load.join()?.ok_per_second();
     host.stop()?;
-    Ok(report(
-        arguments,
-        &pages,
-        &samples,
-        load.ok_per_second(),
-        asked,
-    ))
+    Ok(report(arguments, &pages, &samples, per_second, asked))
 }
 
 struct Seeded {
@@ -113,16 +107,14 @@ fn seed(database: &Path, seeded: &Seeded) -> Result<(), Failure> {
         deliveries,
         last,
     } = seeded;
-    let file = rows::open(database)?;
-    let ids = Ids::read(&file)?;
-    let workspace = ids.sql(&format!("'{workspace}'"));
-    let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n)");
-    let deal = ids.sql("printf('018bcfe5-0000-7000-a000-%012x', n)");
-    let delivery = ids.sql("printf('%08x-%04x-7000-8000-%012x', at >> 16, at & 65535, n)");
+    let seeds = Seeds::file(database)?;
+    let workspace = seeds.given_id(workspace);
+    let contact = seeds.numbered_id("018bcfe5-0000-7000-9000", "n");
+    let deal = seeds.numbered_id("018bcfe5-0000-7000-a000", "n");
+    let delivery = seeds.id("printf('%08x-%04x-7000-8000-%012x', at >> 16, at & 65535, n)");
     let numbers = format!(
-        "with recursive
-           n (n) as (select 1 union all select n + 1 from n where n < {deliveries}),
-           rows (n, at) as (select n, {last} - ({deliveries} - n) * {WEEK_MILLIS} / {deliveries} from n)"
+        "{}, rows (n, at) as (select n, {last} - ({deliveries} - n) * {WEEK_MILLIS} / {deliveries} from n)",
+        seeds.numbers(*deliveries)
     );
     let ran = json!({
         "plugin": PLUGIN, "version": "1.0.0", "digest": digest,
@@ -154,10 +146,7 @@ fn seed(database: &Path, seeded: &Seeded) -> Result<(), Failure> {
         // 3 and 4 are the numbers of contacts and deals in the feed clock.
         rows::stamp(&workspace, &[3, 4], i64::try_from(last * 1_000 + deliveries)?),
     ];
-    for statement in statements {
-        file.execute_batch(&statement)?;
-    }
-    rows::checkpoint(&file)
+    seeds.write(&[], &statements)
 }
 
 /// Signs in with the host's first key. Returns the line with the session's cookie.
@@ -244,31 +233,23 @@ fn report(
 ) -> Report {
     let mut report = Report::new("console", "Pages of the console");
     let slowest = samples.iter().map(Sample::p99).max().unwrap_or_default();
+    let most = time(MOST_P99);
     report.aim(
-        format!(
-            "p99 of the first byte of every page at most {}",
-            time(MOST_P99)
-        ),
+        format!("p99 of the first byte of every page at most {most}"),
         time(slowest),
         slowest <= MOST_P99,
     );
     let mut table = Table::new(
         format!(
-            "SQLite with {} deliveries of a week, while {} a second come in; the first byte of each page, {} requests after {}, one after the other:",
+            "SQLite with {} deliveries of a week, while {} a second come in; the first byte of each page, {TIMES} requests after {WARM_UP}, one after the other:",
             count(arguments.deliveries as f64),
             count(per_second),
-            count(TIMES as f64),
-            count(WARM_UP as f64),
         ),
         "page | p50 | p99 | longest",
     );
     for (page, sample) in pages.iter().zip(samples) {
-        table.row([
-            page.name.into(),
-            time(sample.p50()),
-            time(sample.p99()),
-            time(sample.max()),
-        ]);
+        let [p50, p99, longest] = sample.cells();
+        table.row([page.name.into(), p50, p99, longest]);
     }
     report.table(table);
     report.note(format!(

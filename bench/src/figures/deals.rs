@@ -49,9 +49,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         let mut client = Client::connect(host.gateway, None)?;
         let key = format!("x-service-api-key: {}\r\n", workspace.partner_key);
         eprintln!("  asking {store}");
-        let lookups = lookups(&mut client, &key)?;
-        let changes = changes(&mut client, &key)?;
-        samples.push([lookups, changes]);
+        samples.push([lookups(&mut client, &key)?, changes(&mut client, &key)?]);
         host.stop()?;
     }
     database.drop()?;
@@ -72,7 +70,7 @@ fn deal(number: u64) -> String {
 
 fn seed(seeds: Seeds<'_>, workspace: &Workspace) -> Result<(), Failure> {
     let (numbers, connection) = (seeds.numbers(DEALS), &workspace.connection);
-    let workspace = seeds.id(&workspace.id);
+    let workspace = seeds.given_id(&workspace.id);
     let contact = seeds.numbered_id("018bcfe5-0000-7000-9000", "n");
     let deal = seeds.numbered_id("018bcfe5-0000-7000-8000", "n");
     let (phone, key) = (
@@ -99,54 +97,51 @@ fn seed(seeds: Seeds<'_>, workspace: &Workspace) -> Result<(), Failure> {
     seeds.write(&["contacts", "contact_keys", "deals"], &statements)
 }
 
-/// Distinct numbers from all over the table.
-fn numbers() -> impl Iterator<Item = u64> {
-    (1..=WARM_UP + TIMES).map(|at| at * 7_919 * 31 % DEALS + 1)
+/// Times requests about distinct deals from all over the table.
+fn timed(request: impl FnMut(u64) -> Result<Duration, Failure>) -> Result<Sample, Failure> {
+    let numbers = (1..=WARM_UP + TIMES).map(|at| at * 7_919 * 31 % DEALS + 1);
+    let took = numbers.map(request).collect::<Result<Vec<_>, _>>()?;
+    Ok(Sample::from_durations(
+        took.into_iter().skip(WARM_UP as usize),
+    ))
 }
 
 fn lookups(client: &mut Client, key: &str) -> Result<Sample, Failure> {
-    let mut took = Vec::new();
-    for number in numbers() {
+    timed(|number| {
         let path = format!("/deal?phoneNumber=%2B{}", &phone(number)[1..]);
         let begin = Instant::now();
         let answer = client.get(&path, key)?;
-        took.push(begin.elapsed());
+        let took = begin.elapsed();
         let found = answer.json()?;
         if found[0]["deal"]["id"] != deal(number) || found.as_array().map(Vec::len) != Some(1) {
             return Err(format!("{path} found {found}").into());
         }
-    }
-    Ok(Sample::from_durations(
-        took.into_iter().skip(WARM_UP as usize),
-    ))
+        Ok(took)
+    })
 }
 
 fn changes(client: &mut Client, key: &str) -> Result<Sample, Failure> {
     let headers = format!("{key}content-type: application/json\r\n");
     let body = json!({"stageCode": "visit_scheduled"}).to_string();
-    let mut took = Vec::new();
-    for number in numbers() {
+    timed(|number| {
         let path = format!("/deal/{}", deal(number));
         let begin = Instant::now();
         let answer = client.send("PATCH", &path, &headers, body.as_bytes())?;
-        took.push(begin.elapsed());
-        if answer.status != 202 {
-            return Err(format!("{path}: {:?}", answer.json()).into());
+        let took = begin.elapsed();
+        match answer.status {
+            202 => Ok(took),
+            _ => Err(format!("{path}: {:?}", answer.json()).into()),
         }
-    }
-    Ok(Sample::from_durations(
-        took.into_iter().skip(WARM_UP as usize),
-    ))
+    })
 }
 
 fn report(samples: &[[Sample; 2]]) -> Report {
     let mut report = Report::new("deals", "Deals looked up and changed");
     let mut table = Table::new(
         format!(
-            "{} deals of as many contacts; {} requests of each kind after {}, one after the other over one connection:",
+            "{} deals of as many contacts; {} requests of each kind after {WARM_UP}, one after the other over one connection:",
             count(DEALS as f64),
             count(TIMES as f64),
-            count(WARM_UP as f64)
         ),
         "store | request | p50 | p99 | longest",
     );
@@ -158,13 +153,8 @@ fn report(samples: &[[Sample; 2]]) -> Report {
                 time(sample.p99()),
                 sample.p99() <= most,
             );
-            table.row([
-                (*store).into(),
-                (*operation).into(),
-                time(sample.p50()),
-                time(sample.p99()),
-                time(sample.max()),
-            ]);
+            let [p50, p99, longest] = sample.cells();
+            table.row([(*store).into(), (*operation).into(), p50, p99, longest]);
         }
     }
     report.table(table);

@@ -17,7 +17,8 @@ use rusqlite::params;
 use crate::host::{self, Host, Workspace};
 use crate::http::Client;
 use crate::postgres::{Database, Server};
-use crate::report::{Cell, Report, Table, count, none, seconds, time, times};
+use crate::process::Memory;
+use crate::report::{Cell, Report, Table, count, none, seconds, times};
 use crate::rows::{self, Ids, Seeds};
 use crate::sample::{Sample, median};
 use crate::{Arguments, BASELINE, Build, Failure, SERVICE, round};
@@ -93,10 +94,8 @@ impl<'a> Seeded<'a> {
         let settings = database.as_ref().map(Database::store).unwrap_or_default();
         let workspace = Host::prepare(arguments, build.program, folder.path(), &settings)?;
         let store = STORES[usize::from(server.is_some())];
-        eprintln!(
-            "  seeding {MESSAGES} messages on {store} for {}",
-            build.name
-        );
+        let name = build.name;
+        eprintln!("  seeding {MESSAGES} messages on {store} for {name}");
         let seeds = match &database {
             None => Seeds::file(&host::database(folder.path()))?,
             Some(database) => Seeds::Server(database),
@@ -115,6 +114,10 @@ impl<'a> Seeded<'a> {
         })
     }
 
+    fn name(&self) -> String {
+        format!("{} on {}", self.build.name, self.store)
+    }
+
     fn pull(&mut self, number: usize, at: usize) -> Result<(), Failure> {
         let form = &FORMS[at];
         // An idle connection may have been closed.
@@ -122,22 +125,15 @@ impl<'a> Seeded<'a> {
         let before = self.host.process.processor()?;
         let pull = pull_since(&mut self.client, form, None, MESSAGES)?;
         let processor = self.host.process.processor()?.saturating_sub(before);
-        let (rate, name) = (rate(pull.took.as_secs_f64()), self.build.name);
-        eprintln!(
-            "  round {number}: {name} on {}, {}: {rate} rows/s",
-            self.store, form.name
-        );
+        let (name, form, rate) = (self.name(), form.name, rate(pull.took.as_secs_f64()));
+        eprintln!("  round {number}: {name}, {form}: {rate} rows/s");
         self.pulls[at].push((pull, processor));
         Ok(())
     }
 
     fn seconds(&self, form: usize) -> f64 {
         let pulls = self.pulls[form].iter();
-        median(
-            &pulls
-                .map(|(pull, _)| pull.took.as_secs_f64())
-                .collect::<Vec<_>>(),
-        )
+        median(pulls.map(|(pull, _)| pull.took.as_secs_f64()))
     }
 
     /// Fetches pages at the beginning, in the middle and near the end, in turns.
@@ -171,7 +167,7 @@ impl<'a> Seeded<'a> {
     }
 }
 
-fn rate(seconds: f64) -> Cell {
+pub(super) fn rate(seconds: f64) -> Cell {
     count(MESSAGES as f64 / seconds)
 }
 
@@ -181,18 +177,14 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut sides = sides.collect::<Result<Vec<_>, _>>()?;
     let mut bare = Vec::new();
     for number in 1..=arguments.rounds {
-        for at in 0..FORMS.len() {
-            for side in round::in_turn(&mut sides, number) {
-                side.pull(number, at)?;
-            }
-        }
+        pull_all(&mut sides, number, FORMS.len())?;
         let file = host::database(sides[0].folder.path());
         let took = bare_loop(&file, &sides[0].workspace.id)?.as_secs_f64();
         eprintln!("  round {number}: a bare loop: {} rows/s", rate(took));
         bare.push(took);
     }
     let mut report = Report::new("export", "A full pull of a million messages");
-    let bare = median(&bare);
+    let bare = median(bare);
     let of_bare = |side: &Seeded<'_>, at| bare / side.seconds(at);
     let with = "of the bare loop's rate";
     let mut table = pulls(&mut report, arguments, &sides, &FORMS, with, of_bare);
@@ -230,11 +222,7 @@ pub fn measure_stores(arguments: &Arguments) -> Result<Report, Failure> {
         }
     }
     for number in 1..=arguments.rounds {
-        for at in 0..FORMS_OF_STORES {
-            for side in round::in_turn(&mut sides, number) {
-                side.pull(number, at)?;
-            }
-        }
+        pull_all(&mut sides, number, FORMS_OF_STORES)?;
     }
     let mut report = Report::new("export-stores", "The export on both stores");
     let of_sqlite = |side: &Seeded<'_>, at| {
@@ -253,9 +241,18 @@ pub fn measure_stores(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
+fn pull_all(sides: &mut [Seeded<'_>], number: usize, forms: usize) -> Result<(), Failure> {
+    for form in 0..forms {
+        for side in round::in_turn(sides, number) {
+            side.pull(number, form)?;
+        }
+    }
+    Ok(())
+}
+
 /// Messages of a few thousand conversations, a second apart.
 pub(super) fn seed(seeds: Seeds<'_>, workspace: &str) -> Result<(), Failure> {
-    let (numbers, workspace) = (seeds.numbers(MESSAGES), seeds.id(workspace));
+    let (numbers, workspace) = (seeds.numbers(MESSAGES), seeds.given_id(workspace));
     let id = seeds.numbered_id("018bcfe5-0000-7000-a000", "n");
     let conversation = seeds.numbered_id("018bcfe5-0000-7000-8000", "n % 5000");
     let contact = seeds.numbered_id("018bcfe5-0000-7000-9000", "n % 5000");
@@ -416,11 +413,11 @@ fn pulls(
             let bytes = side.pulls[at][0].0.bytes;
             let cells = [
                 form.name.into(),
-                format!("{} on {}", side.build.name, side.store).into(),
+                side.name().into(),
                 rate(took),
                 seconds(took),
                 format!("{:.0}", bytes as f64 / MESSAGES as f64).into(),
-                seconds(median(&processors.collect::<Vec<_>>())),
+                seconds(median(processors)),
                 times(compared(side, at)),
             ];
             let baseline = baseline_of(side).map(|baseline| times(baseline.seconds(at) / took));
@@ -457,13 +454,8 @@ fn depths(report: &mut Report, sides: &mut [Seeded<'_>]) -> Result<(), Failure> 
             if side.build.name != BASELINE {
                 worst = worst.max(ratio);
             }
-            table.row([
-                format!("{} on {}", side.build.name, side.store).into(),
-                depth.into(),
-                time(sample.p50()),
-                time(sample.p99()),
-                times(ratio),
-            ]);
+            let [p50, p99, _] = sample.cells();
+            table.row([side.name().into(), depth.into(), p50, p99, times(ratio)]);
         }
     }
     report.table(table);
@@ -481,10 +473,10 @@ fn notes(report: &mut Report, sides: &[Seeded<'_>]) -> Result<(), Failure> {
         count(MESSAGES as f64)
     ));
     for side in sides {
-        let (memory, most) = side.host.process.memory()?;
+        let Memory { now, most } = side.host.process.memory()?;
+        let name = side.name();
         report.note(format!(
-            "Resident memory after it, {} on {}: {memory:.0} MiB, {most:.0} MiB at most.",
-            side.build.name, side.store
+            "Resident memory after it, {name}: {now:.0} MiB, {most:.0} MiB at most."
         ));
     }
     if sides.iter().any(|side| side.build.name == BASELINE) {

@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use super::export::{FIRST, FORMS, MESSAGES, Pull, path, pull_since, seed};
+use super::export::{FIRST, FORMS, MESSAGES, path, pull_since, rate, seed};
 use crate::host::{self, Host};
 use crate::http::Client;
 use crate::peer::{self, Peer};
-use crate::report::{Cell, Report, Table, count, seconds};
+use crate::report::{Report, Table, count, seconds, times};
 use crate::rows::{self, Seeds};
 use crate::sample::median;
 use crate::{Arguments, Failure};
@@ -49,12 +49,9 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             for _ in 0..TIMES {
                 changed += pull_since(client, &FORMS[0], Some(&since), CHANGED)?.took;
             }
-            eprintln!(
-                "  round {number}: {}: {} rows/s",
-                SIDES[side],
-                count(rate(&full))
-            );
-            took[0][side].push(full.took.as_secs_f64());
+            let (name, full) = (SIDES[side], full.took.as_secs_f64());
+            eprintln!("  round {number}: {name}: {} rows/s", rate(full));
+            took[0][side].push(full);
             took[1][side].push((changed / TIMES).as_secs_f64());
         }
     }
@@ -63,10 +60,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut report = report(arguments, &took);
     peer::versions(&arguments.folder, &mut report)?;
     Ok(report)
-}
-
-fn rate(pull: &Pull) -> f64 {
-    MESSAGES as f64 / pull.took.as_secs_f64()
 }
 
 fn since() -> String {
@@ -117,15 +110,17 @@ fn report(arguments: &Arguments, took: &[[Vec<f64>; 2]; 2]) -> Report {
         "pull | side | rows/s | the whole pull | times the peer",
     );
     for (pull, rows) in [MESSAGES, CHANGED].into_iter().enumerate() {
-        let took_by = [median(&took[pull][0]), median(&took[pull][1])];
-        let times = took_by[1] / took_by[0];
+        let took_by = took[pull]
+            .each_ref()
+            .map(|took| median(took.iter().copied()));
+        let gain = took_by[1] / took_by[0];
         for (side, name) in SIDES.into_iter().enumerate() {
             table.row([
                 PULLS[pull].into(),
                 name.into(),
                 count(rows as f64 / took_by[side]),
                 seconds(took_by[side]),
-                Cell::Times(took_by[1] / took_by[side]),
+                times(took_by[1] / took_by[side]),
             ]);
         }
         report.aim(
@@ -133,8 +128,8 @@ fn report(arguments: &Arguments, took: &[[Vec<f64>; 2]; 2]) -> Report {
                 "rows a second of a pull that is {} at least three times the peer's",
                 PULLS[pull]
             ),
-            format!("{times:.2} times"),
-            times >= LEAST_TIMES,
+            format!("{gain:.2} times"),
+            gain >= LEAST_TIMES,
         );
     }
     report.table(table);

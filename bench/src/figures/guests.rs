@@ -11,7 +11,7 @@ use leadhost_plugin::CallBudget;
 use serde_json::json;
 
 use super::ways::{self, Timed, Way};
-use crate::report::{Report, Table, time};
+use crate::report::{Report, Table};
 use crate::{Arguments, Failure};
 
 const RATE: u32 = 100;
@@ -34,22 +34,16 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         "guest | way | p50 | p99 | times reused (p50)",
     );
     for (language, file) in GUESTS {
-        let path = arguments.plugins.join("../guests").join(file);
-        let component = std::fs::read(&path).map_err(|error| {
-            let path = path.display();
-            format!("{path}: {error}; `cargo xtask guests` builds it")
-        })?;
+        let component = arguments.plugin(&format!("../guests/{file}"));
+        let component =
+            component.map_err(|error| format!("{error}; `cargo xtask guests` builds it"))?;
         let ways = measure_guest(component)?;
         let samples = ways.each_ref().map(Way::sample);
         let reused = samples[0].p50().as_secs_f64();
         for (way, sample) in ways.iter().zip(&samples) {
-            table.row([
-                language.into(),
-                way.name.into(),
-                time(sample.p50()),
-                time(sample.p99()),
-                format!("{:.1}", sample.p50().as_secs_f64() / reused).into(),
-            ]);
+            let [p50, p99, _] = sample.cells();
+            let times = format!("{:.1}", sample.p50().as_secs_f64() / reused);
+            table.row([language.into(), way.name.into(), p50, p99, times.into()]);
         }
         let warm = samples[2].p50().as_secs_f64() / reused;
         report.aim(

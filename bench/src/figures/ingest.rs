@@ -12,7 +12,7 @@ use crate::host::{self, Host};
 use crate::load::{CONNECTIONS, Load, LoadBody};
 use crate::peer::{self, Peer};
 use crate::postgres::{Server, Work};
-use crate::report::{Cell, Report, Table, count, none, seconds, time};
+use crate::report::{Cell, Report, Table, none, seconds, time};
 use crate::round::{self, BaselineRatio, NOISE, Round, middle};
 use crate::rows::StoredRows;
 use crate::sample::median;
@@ -75,15 +75,6 @@ struct Side {
     kind: Kind,
     name: &'static str,
     rounds: Vec<Round>,
-    costs: Vec<Costs>,
-}
-
-/// What a lead costs outside of the side's own process: on PostgreSQL the server's processor time in seconds and
-/// bytes of its log; and for a side with group commit its leads per commit.
-#[derive(Default)]
-struct Costs {
-    server: Option<(f64, f64)>,
-    together: Option<f64>,
 }
 
 impl Side {
@@ -101,21 +92,25 @@ impl Side {
         }
     }
 
+    /// What a lead costs outside of the side's own process: on PostgreSQL the server's
+    /// processor time and log; and for a side with group commit its share of a commit.
     fn costs(&self) -> [Cell; 3] {
-        let cell = |cost: fn(&Costs) -> Option<f64>, shown: fn(f64) -> Cell| {
-            let costs: Vec<f64> = self.costs.iter().filter_map(cost).collect();
+        let cell = |cost: &dyn Fn(&Round) -> Option<f64>, shown: fn(f64) -> Cell| {
+            let costs: Vec<f64> = self.rounds.iter().filter_map(cost).collect();
             match costs.is_empty() {
                 true => none(),
-                false => shown(median(&costs)),
+                false => shown(median(costs)),
             }
         };
+        let of_server = |work: fn(Work) -> f64| {
+            move |round: &Round| Some(work(round.server?) / round.answers() as f64)
+        };
+        let bytes = |bytes: f64| format!("{bytes:.0} bytes").into();
+        let leads = |leads: f64| format!("{leads:.1}").into();
         [
-            cell(|costs| Some(costs.server?.0), seconds),
-            cell(
-                |costs| Some(costs.server?.1),
-                |bytes| format!("{bytes:.0} bytes").into(),
-            ),
-            cell(|costs| costs.together, |leads| format!("{leads:.1}").into()),
+            cell(&of_server(|work| work.processor.as_secs_f64()), seconds),
+            cell(&of_server(|work| work.log_bytes as f64), bytes),
+            cell(&|round: &Round| round.leads_per_commit, leads),
         ]
     }
 }
@@ -203,7 +198,6 @@ fn rounds(
     all: &[(Program, Kind, &'static str)],
     server: Option<&Server>,
 ) -> Result<(Vec<Side>, Duration), Failure> {
-    let component = arguments.component()?;
     let mut sides: Vec<Side> = (all.iter())
         .filter(|(program, ..)| arguments.baseline.is_some() || *program != Program::Baseline)
         .map(|&(program, kind, name)| Side {
@@ -211,7 +205,6 @@ fn rounds(
             kind,
             name,
             rounds: Vec::new(),
-            costs: Vec::new(),
         })
         .collect();
     let mut sync = Vec::new();
@@ -220,19 +213,11 @@ fn rounds(
             let folder = arguments.scratch()?;
             sync.push(round::sync_time(folder.path())?.as_secs_f64());
             let server = server.filter(|_| side.kind != Kind::OnSqlite);
-            let name = side.name;
-            let (round, costs) = one_round(arguments, server, side, folder.path(), &component)
-                .map_err(|error| format!("{name}, round {number}: {error}"))?;
-            eprintln!(
-                "  round {number}: {name}: {} leads/s, processor a lead {}",
-                count(round.outcome.per_second()),
-                time(round.processor)
-            );
-            side.rounds.push(round);
-            side.costs.push(costs);
+            let round = one_round(arguments, server, side, folder.path());
+            side.rounds.push(round::told(number, side.name, round)?);
         }
     }
-    Ok((sides, Duration::from_secs_f64(median(&sync))))
+    Ok((sides, Duration::from_secs_f64(median(sync))))
 }
 
 fn one_round(
@@ -240,18 +225,14 @@ fn one_round(
     server: Option<&Server>,
     side: &Side,
     folder: &Path,
-    component: &[u8],
-) -> Result<(Round, Costs), Failure> {
+) -> Result<Round, Failure> {
     let database = server.map(Server::database).transpose()?;
-    let before = std::cell::Cell::new(Work::default());
-    let work = || server.map_or(Ok(Work::default()), Server::work);
-    let between = || work().map(|work| before.set(work));
     let load = |to, path| Load {
         body: side.body(),
         connections: side.connections(),
         ..Load::new(to, path)
     };
-    let (round, after, file);
+    let (mut round, file);
     if side.program == Program::Node {
         let write = match side.kind {
             Kind::AtOnce => "statement",
@@ -262,8 +243,7 @@ fn one_round(
             Some(database) => Peer::start_postgres(&arguments.folder, &database.url(), write)?,
         };
         let load = load(peer.address, Peer::path());
-        round = round::run(arguments, load, || peer.process.processor(), between)?;
-        after = work()?;
+        round = round::run(arguments, load, &peer.process, server)?;
         peer.stop()?;
         file = peer::database(folder);
     } else {
@@ -276,31 +256,25 @@ fn one_round(
             None if side.kind == Kind::Alone => "writes_per_commit = 1\n".to_owned(),
             None => String::new(),
         };
-        let host = Host::start(program, folder, &store)?;
-        host.activate(component)?;
-        let load = load(host.gateway, host.apply()?.path);
-        round = round::run(arguments, load, || host.process.processor(), between)?;
-        after = work()?;
+        let (host, workspace) = Host::with_workspace(arguments, program, folder, &store)?;
+        let load = load(host.gateway, workspace.path);
+        round = round::run(arguments, load, &host.process, server)?;
         host.stop()?;
         file = host::database(folder);
     }
     let Some(database) = database else {
         round::check(&StoredRows::Sqlite(file), side.body(), &round)?;
-        return Ok((round, Costs::default()));
+        return Ok(round);
     };
     let rows = StoredRows::Postgres(database.url());
     round::check(&rows, side.body(), &round)?;
-    let (all, answers) = (round.warm.answers.len(), round.outcome.answers.len());
-    let together = match side.program {
-        Program::Node => None,
-        _ => Some((all + answers) as f64 / rows.rows("commit_markers")?.max(1) as f64),
-    };
+    if side.program != Program::Node {
+        let leads = round.warm.answers.len() + round.outcome.answers.len();
+        let commits = rows.rows("commit_markers")?.max(1);
+        round.leads_per_commit = Some(leads as f64 / commits as f64);
+    }
     database.drop()?;
-    let (before, answers) = (before.get(), answers.max(1) as f64);
-    let processor = after.processor.saturating_sub(before.processor);
-    let log = (after.log_bytes - before.log_bytes) as f64 / answers;
-    let server = Some((processor.as_secs_f64() / answers, log));
-    Ok((round, Costs { server, together }))
+    Ok(round)
 }
 
 struct Sides<'a> {

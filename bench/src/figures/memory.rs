@@ -32,7 +32,6 @@ struct MeasuredBuild<'a> {
     folder: tempfile::TempDir,
     /// MiB by part, of each round.
     held: Vec<BTreeMap<String, f64>>,
-    settled: Vec<f64>,
 }
 
 impl<'a> MeasuredBuild<'a> {
@@ -45,13 +44,11 @@ impl<'a> MeasuredBuild<'a> {
             build,
             folder,
             held: Vec::new(),
-            settled: Vec::new(),
         })
     }
 
     fn part(&self, name: &str) -> f64 {
-        let each = self.held.iter().filter_map(|held| held.get(name).copied());
-        median(&each.collect::<Vec<_>>())
+        median(self.held.iter().filter_map(|held| held.get(name).copied()))
     }
 }
 
@@ -78,7 +75,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
                 held["Rss"],
                 time(settled)
             );
-            side.settled.push(settled.as_secs_f64());
             side.held.push(held);
         }
     }
@@ -88,13 +84,13 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 /// Waits until the memory has settled; returns how long that took.
 fn settle(host: &Host) -> Result<Duration, Failure> {
     let begin = Instant::now();
-    let (mut held, mut since) = (host.process.memory()?.0, begin);
+    let (mut held, mut since) = (host.process.memory()?.now, begin);
     while since.elapsed() < QUIET {
         if begin.elapsed() > PATIENCE {
             return Err(format!("its memory still changes after {}", time(PATIENCE)).into());
         }
         std::thread::sleep(LOOK);
-        let now = host.process.memory()?.0;
+        let now = host.process.memory()?.now;
         if (now - held).abs() > SLACK {
             (held, since) = (now, Instant::now());
         }

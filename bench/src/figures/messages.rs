@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::host::Host;
+use crate::host::{self, Host};
 use crate::http::Client;
 use crate::provider::{self, Provider};
 use crate::report::{Report, Table, count, seconds, time};
@@ -27,7 +27,6 @@ const EVENTS: u64 = 1_000;
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut near = Vec::new();
     let mut far = Vec::new();
-    let mut back = Vec::new();
     for number in 1..=arguments.rounds {
         let round = round(arguments, Duration::ZERO, CONNECTIONS)?;
         eprintln!(
@@ -35,12 +34,11 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             count(round.per_second()),
             count(round.events_per_second)
         );
-        back.push(round.events_per_second);
         near.push(round);
         // One at a time: the host's latency for a single notification.
         far.push(self::round(arguments, FAR, 1)?);
     }
-    Ok(report(&near, &far, &back))
+    Ok(report(&near, &far))
 }
 
 struct MessageRound {
@@ -63,9 +61,7 @@ fn round(
     let provider = Provider::start(pause)?;
     let folder = arguments.scratch()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
-    let path = arguments.plugins.join("adapter-whatsapp-cloud.wasm");
-    let component = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    host.activate(&component)?;
+    host.activate(&arguments.plugin("adapter-whatsapp-cloud.wasm")?)?;
     let channel = apply(&host, &provider)?;
 
     let during = arguments.round();
@@ -82,12 +78,9 @@ fn round(
     }
     let elapsed = begin.elapsed();
     let sent = took.len() as u64;
-    if provider.taken() != sent {
-        return Err(format!(
-            "{sent} messages were answered and {} went out",
-            provider.taken()
-        )
-        .into());
+    let taken = provider.taken();
+    if taken != sent {
+        return Err(format!("{sent} messages were answered and {taken} went out").into());
     }
     let events_per_second = statuses(host.gateway, &channel, sent)?;
     check(&host, &channel, sent)?;
@@ -101,7 +94,7 @@ fn round(
 
 #[derive(Clone)]
 struct Channel {
-    instance: i64,
+    instance: Value,
     /// The path of the provider's webhooks.
     webhook: String,
     partner_key: String,
@@ -126,23 +119,11 @@ fn apply(host: &Host, provider: &Provider) -> Result<Channel, Failure> {
         ],
     });
     let report = host.declare(&declaration)?;
-    let odd = || format!("an unexpected answer to a declaration: {report}");
-    let key = |kind: &str| {
-        report["keys"]
-            .as_array()?
-            .iter()
-            .find(|key| key["kind"] == kind)?["key"]
-            .as_str()
-            .map(str::to_owned)
-    };
     Ok(Channel {
-        instance: report["instances"]["bot"].as_i64().ok_or_else(odd)?,
-        webhook: report["channels"]["bot"]
-            .as_str()
-            .map(str::to_owned)
-            .ok_or_else(odd)?,
-        partner_key: key("partner").ok_or_else(odd)?,
-        workspace_key: key("workspace").ok_or_else(odd)?,
+        instance: report["instances"]["bot"].clone(),
+        webhook: host::text(&report, "/channels/bot")?,
+        partner_key: host::key(&report, "partner")?,
+        workspace_key: host::key(&report, "workspace")?,
     })
 }
 
@@ -253,14 +234,12 @@ fn check(host: &Host, channel: &Channel, sent: u64) -> Result<(), Failure> {
     )
 }
 
-fn report(near: &[MessageRound], far: &[MessageRound], back: &[f64]) -> Report {
+fn report(near: &[MessageRound], far: &[MessageRound]) -> Report {
     let mut report = Report::new("messages", "Messages sent and statuses received");
     let sample = |rounds: &[MessageRound]| {
         Sample::from_durations(rounds.iter().flat_map(|round| round.took.clone()))
     };
-    let rates: Vec<f64> = near.iter().map(MessageRound::per_second).collect();
-    let (near_times, far_times) = (sample(near), sample(far));
-    let own = far_times.p50().saturating_sub(FAR);
+    let own = sample(far).p50().saturating_sub(FAR);
     let mut table = Table::new(
         format!(
             "Notifications through the WhatsApp adapter to a provider on the same machine. Median of {} rounds:",
@@ -268,26 +247,19 @@ fn report(near: &[MessageRound], far: &[MessageRound], back: &[f64]) -> Report {
         ),
         " | a second | p50 | p99",
     );
-    table.row([
-        format!("{CONNECTIONS} connections, the provider answers at once").into(),
-        count(median(&rates)),
-        time(near_times.p50()),
-        time(near_times.p99()),
-    ]);
-    table.row([
-        format!("one connection, the provider takes {}", time(FAR)).into(),
-        count(median(
-            &far.iter().map(MessageRound::per_second).collect::<Vec<_>>(),
-        )),
-        time(far_times.p50()),
-        time(far_times.p99()),
-    ]);
+    let at_once = format!("{CONNECTIONS} connections, the provider answers at once");
+    let distant = format!("one connection, the provider takes {}", time(FAR));
+    for (way, rounds) in [(at_once, near), (distant, far)] {
+        let [p50, p99, _] = sample(rounds).cells();
+        let rate = median(rounds.iter().map(MessageRound::per_second));
+        table.row([way.into(), count(rate), p50, p99]);
+    }
     report.table(table);
     let mut events = Table::new(
         "Statuses back, in webhooks of 1 000 events, one webhook at a time:",
         " | events/s | a webhook",
     );
-    let events_rate = median(back);
+    let events_rate = median(near.iter().map(|round| round.events_per_second));
     events.row([
         "durable, each merged into its message".into(),
         count(events_rate),

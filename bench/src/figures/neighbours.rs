@@ -19,7 +19,7 @@ use xtask::misbehave;
 use crate::host::{self, Host};
 use crate::http::Client;
 use crate::paced::{self, Paced, PacedBody, PacedOutcome};
-use crate::report::{Cell, Report, Table, time};
+use crate::report::{Cell, Report, Table};
 use crate::rows::StoredRows;
 use crate::sample::Sample;
 use crate::{Arguments, Failure, has_memory};
@@ -235,14 +235,12 @@ fn measure_row(
     let (mut ended, mut stored) = (BTreeMap::new(), BTreeMap::new());
     for _ in 0..arguments.rounds.max(1) {
         let folder = arguments.scratch_in_memory()?;
-        let host = Host::start(&arguments.leadhost, folder.path(), "")?;
-        host.activate(&arguments.component()?)?;
-        let good = host.apply()?.path;
+        let (host, good) = Host::with_workspace(arguments, &arguments.leadhost, folder.path(), "")?;
         let load = |during, number: u64| {
             paced::start(Paced {
                 to: host.gateway,
                 from: GOOD,
-                path: good.clone(),
+                path: good.path.clone(),
                 per_second: GOOD_RATE,
                 during,
                 under_way: MANY,
@@ -250,14 +248,12 @@ fn measure_row(
             })
         };
         let neighbour = neighbour(&host, row, component)?;
-        paced::join(load(WARM_UP, 0))?;
-        let alone = paced::join(load(during, 1))?;
+        load(WARM_UP, 0).join()?;
+        let alone = load(during, 1).join()?;
         let neighbour = neighbour(during);
-        let beside = paced::join(load(during, 2))?;
-        add(
-            &mut ended,
-            neighbour.join().map_err(|_| "the neighbour panicked")??,
-        );
+        let beside = load(during, 2).join()?;
+        let neighbour = neighbour.join().map_err(|_| "the neighbour panicked")?;
+        add(&mut ended, neighbour?);
         rounds.push(NeighbourRound { alone, beside });
         // It may be too busy to process a request to end, which is not measured here, so
         // it is killed.
@@ -281,10 +277,8 @@ fn add(all: &mut Ended, more: Ended) {
 /// Counts deliveries that were not converted, by their current status.
 fn not_converted(folder: &std::path::Path) -> Result<Ended, Failure> {
     let mut by_status = Ended::new();
-    for (status, _) in StoredRows::Sqlite(host::database(folder))
-        .ran_with()?
-        .into_values()
-    {
+    let rows = StoredRows::Sqlite(host::database(folder));
+    for (status, _) in rows.ran_with()?.into_values() {
         *by_status.entry(status).or_default() += 1;
     }
     by_status.remove("converted");
@@ -318,7 +312,7 @@ fn neighbour(host: &Host, row: &Row, component: &[u8]) -> Result<Neighbour, Fail
                 under_way,
                 body,
             };
-            std::thread::spawn(|| Ok(paced::join(paced::start(load))?.ended))
+            std::thread::spawn(|| Ok(paced::start(load).join()?.ended))
         })
     };
     Ok(match row.bad {
@@ -404,15 +398,17 @@ impl MeasuredRow {
             (true, true) => format!("{}: met", row.aim),
             (true, false) => format!("{}: **missed**", row.aim),
         };
-        let each: Vec<_> = self.rounds.iter().map(NeighbourRound::times).collect();
-        let each: Vec<_> = each.iter().map(|times| format!("{times:.2}")).collect();
+        let each = self.rounds.iter().map(NeighbourRound::times);
+        let each: Vec<_> = each.map(|times| format!("{times:.2}")).collect();
+        let ([p50, p99, _], [alone_p50, alone_p99, _]) =
+            (self.beside().cells(), self.alone().cells());
         [
             format!("{}: {}", row.name, row.what).into(),
             format!("{:.1}", self.ok_per_second()).into(),
-            time(self.beside().p50()),
-            time(self.beside().p99()),
-            time(self.alone().p50()),
-            time(self.alone().p99()),
+            p50,
+            p99,
+            alone_p50,
+            alone_p99,
             format!("{:.2} ({})", self.times(), each.join(", ")).into(),
             verdict.into(),
             self.came.as_str().into(),

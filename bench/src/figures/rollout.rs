@@ -9,17 +9,15 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::host::Host;
+use crate::host::{self, Host};
 use crate::http::Client;
 use crate::paced::{self, Paced, PacedBody, PacedOutcome};
-use crate::report::{Cell, Report, Table, count, none, time};
+use crate::report::{Cell, Report, Table, count, none, seconds, time};
 use crate::sample::{Sample, median};
 use crate::{Arguments, Failure, has_memory, lead, variant};
 
@@ -122,9 +120,13 @@ fn comparison(arguments: &Arguments) -> Result<Comparison, Failure> {
     let component = arguments.component()?;
     let candidate = variant::of(&component, CANDIDATE)?;
     let folder = arguments.scratch_in_memory()?;
-    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
-    host.activate(&component)?;
-    let mut source = Source::new(&host, host.apply()?.path);
+    let (host, workspace) =
+        Host::with_workspace(arguments, &arguments.leadhost, folder.path(), "")?;
+    let mut source = Source {
+        to: host.gateway,
+        path: workspace.path,
+        next: 0,
+    };
     let candidate = host.store(&candidate)?;
     source.send(WARM_UP)?;
 
@@ -133,39 +135,22 @@ fn comparison(arguments: &Arguments) -> Result<Comparison, Failure> {
     for number in 1..=arguments.rounds.max(1) {
         for at in (0..SIDES.len()).chain((0..SIDES.len()).rev()) {
             let side = &SIDES[at];
-            spell(
-                &host,
-                &mut source,
-                side,
-                &candidate,
-                during,
-                &mut spells[at],
-            )
-            .map_err(|error| format!("{}: {error}", side.name))?;
+            let measured = &mut spells[at];
+            spell(&host, &mut source, side, &candidate, during, measured)
+                .map_err(|error| format!("{}: {error}", side.name))?;
         }
-        let each: Vec<String> = spells
-            .iter()
-            .map(|measured| format!("{:.2}", measured.times(&spells[NOTHING])))
-            .collect();
-        eprintln!(
-            "  round {number}: p99, times that without: {}",
-            each.join(", ")
-        );
+        let each = spells.iter().map(|side| side.times(&spells[NOTHING]));
+        let each = each.map(|times| format!("{times:.2}"));
+        let each = each.collect::<Vec<_>>().join(", ");
+        eprintln!("  round {number}: p99, times that without: {each}");
     }
-    let served = NEW
-        .iter()
-        .take(arguments.rounds.max(1))
-        .map(|patches| {
-            serve(
-                arguments,
-                &host,
-                folder.path(),
-                &mut source,
-                &component,
-                *patches,
-            )
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut served = Vec::new();
+    for patches in NEW.into_iter().take(arguments.rounds.max(1)) {
+        let (folder, source) = (folder.path(), &mut source);
+        served.push(serve(
+            arguments, &host, folder, source, &component, patches,
+        )?);
+    }
     host.stop()?;
     Ok(Comparison { spells, served })
 }
@@ -180,13 +165,7 @@ fn spell(
 ) -> Result<(), Failure> {
     if let Beside::Rollout(mode) = side.does {
         let order = json!({"digest": candidate, "mode": mode, "steps": [100], "everySeconds": 600});
-        let begun = host.admin()?.post_json(&rollout_path(), &order)?;
-        if begun["behind"]
-            .as_array()
-            .is_none_or(|behind| !behind.is_empty())
-        {
-            return Err(format!("the host does not follow the rollout: {begun}").into());
-        }
+        host::nobody_is_behind(&host.admin()?.post_json(&rollout_path(), &order)?)?;
     }
     let verifications = match side.does {
         Beside::Verifications => Some(verify(host, candidate, Instant::now() + during)?),
@@ -254,7 +233,7 @@ fn serve(
     let version = variant::later(patches);
     let file = folder.join(format!("{PLUGIN}-{version}.wasm"));
     std::fs::write(&file, variant::of(component, patches)?)?;
-    let flow = source.flow();
+    let flow = paced::start(source.load(LONGEST));
     // The connections are open by then.
     std::thread::sleep(SETTLE);
     let began = Instant::now();
@@ -274,7 +253,7 @@ fn serve(
     }
     let delivery = source.one()?;
     let took = began.elapsed();
-    flow.end()?;
+    accepted(flow.end()?)?;
     let activated: Value = serde_json::from_slice(&output.stdout)?;
     let compared = number(&activated["verification"], "compared");
     if compared != DELIVERIES {
@@ -296,14 +275,6 @@ struct Source {
 }
 
 impl Source {
-    fn new(host: &Host, path: String) -> Self {
-        Self {
-            to: host.gateway,
-            path,
-            next: 0,
-        }
-    }
-
     fn load(&mut self, during: Duration) -> Paced {
         let first = self.next;
         self.next += NUMBERS;
@@ -319,15 +290,7 @@ impl Source {
     }
 
     fn send(&mut self, during: Duration) -> Result<PacedOutcome, Failure> {
-        accepted(paced::join(paced::start(self.load(during)))?)
-    }
-
-    fn flow(&mut self) -> Flow {
-        let stop = Arc::<AtomicBool>::default();
-        Flow {
-            thread: paced::start_until(self.load(LONGEST), Arc::clone(&stop)),
-            stop,
-        }
+        accepted(paced::start(self.load(during)).join()?)
     }
 
     /// Sends one lead of Grupo OLX; returns the id of its delivery.
@@ -337,20 +300,7 @@ impl Source {
         self.next += NUMBERS;
         let mut client = Client::connect(self.to, None)?;
         let answer = client.post(&self.path, "application/json", &body)?.json()?;
-        let delivery = answer["deliveryId"].as_str().map(str::to_owned);
-        delivery.ok_or_else(|| format!("an answer without a delivery: {answer}").into())
-    }
-}
-
-struct Flow {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Result<PacedOutcome, Failure>>,
-}
-
-impl Flow {
-    fn end(self) -> Result<PacedOutcome, Failure> {
-        self.stop.store(true, Ordering::Relaxed);
-        accepted(paced::join(self.thread)?)
+        host::text(&answer, "/deliveryId")
     }
 }
 
@@ -373,11 +323,9 @@ fn number(value: &Value, name: &str) -> u64 {
 /// Returns the median with the shortest and the longest.
 fn middle(took: &[Duration]) -> Cell {
     let sample = Sample::from_durations(took.iter().copied());
-    let seconds: Vec<f64> = took.iter().map(Duration::as_secs_f64).collect();
-    let middle = Duration::from_secs_f64(median(&seconds));
-    let least = sample.percentile(0.0);
-    let (least, most) = (time(least), time(sample.max()));
-    format!("{} ({least} to {most})", time(middle)).into()
+    let middle = seconds(median(took.iter().map(Duration::as_secs_f64)));
+    let (least, most) = (time(sample.percentile(0.0)), time(sample.max()));
+    format!("{middle} ({least} to {most})").into()
 }
 
 fn report(arguments: &Arguments, comparison: &Comparison) -> Report {
@@ -443,15 +391,10 @@ fn latency(report: &mut Report, comparison: &Comparison) {
                 format!("{compared}, {dropped} dropped").into()
             }
         };
-        table.row([
-            side.name.into(),
-            count(sample.len() as f64),
-            time(sample.p50()),
-            time(sample.p99()),
-            time(sample.max()),
-            format!("{times:.2} ({})", shown.join(", ")).into(),
-            compared,
-        ]);
+        let [p50, p99, slowest] = sample.cells();
+        let leads = count(sample.len() as f64);
+        let times = format!("{times:.2} ({})", shown.join(", ")).into();
+        table.row([side.name.into(), leads, p50, p99, slowest, times, compared]);
     }
     report.table(table);
 }

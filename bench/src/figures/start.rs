@@ -25,15 +25,16 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let without_plugins = rested_memory(&host)?;
     host.activate(&component)?;
     let workspace = host.apply()?;
-    let loaded = load::finish(Load {
+    let loaded = load::start(Load {
         during: arguments.round(),
         ..Load::new(host.gateway, workspace.path)
-    })?;
+    })
+    .join()?;
     if loaded.failed() > 0 {
         return Err(format!("requests failed: {:?}", loaded.failures).into());
     }
     let after_load = rested_memory(&host)?;
-    let (_, most) = host.process.memory()?;
+    let most = host.process.memory()?.most;
     host.stop()?;
 
     let mut warm = vec![];
@@ -97,7 +98,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 
 fn rested_memory(host: &Host) -> Result<f64, Failure> {
     std::thread::sleep(REST);
-    Ok(host.process.memory()?.0)
+    Ok(host.process.memory()?.now)
 }
 
 fn forget_compiled(folder: &Path) -> Result<(), Failure> {

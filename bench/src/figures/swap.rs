@@ -9,6 +9,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::host::{self, Host};
 use crate::load::{self, Answer, CONNECTIONS, Load, LoadOutcome};
 use crate::report::{Report, Table, count, time};
@@ -31,8 +33,32 @@ pub(super) struct Activation {
     pub(super) digest: String,
 }
 
-/// What went on while leads came in, and when.
-pub(super) type SpellLog = Vec<(&'static str, Instant, Instant)>;
+impl Activation {
+    /// Reads the answer to a command, which comes when every host uses the version.
+    pub(super) fn answered(began: Instant, answer: &Value) -> Result<Self, Failure> {
+        let answered = Instant::now();
+        host::nobody_is_behind(answer)?;
+        Ok(Self {
+            began,
+            answered,
+            digest: host::text(answer, "/digest")?,
+        })
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Swaps {
+    pub(super) activations: Vec<Activation>,
+    /// What went on while leads came in, and when.
+    pub(super) spells: Vec<(&'static str, Instant, Instant)>,
+}
+
+impl Swaps {
+    /// Notes a spell from this time until now.
+    pub(super) fn spell(&mut self, name: &'static str, from: Instant) {
+        self.spells.push((name, from, Instant::now()));
+    }
+}
 
 const SPELLS_OF: [&str; 2] = ["without swaps", "with swaps"];
 
@@ -46,50 +72,41 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let second = host.activate(&other)?;
 
     let during = WARM_UP + (QUIET + QUIET * 2) * SPELLS as u32 + PAUSE;
-    let thread = load::start(Load {
+    let load = load::start(Load {
         during,
         ..Load::new(host.gateway, workspace.path)
     });
     std::thread::sleep(WARM_UP);
-    let mut activations = vec![];
-    let mut spells = vec![];
-    let swapped = swap(&host, [&first, &second], &mut activations, &mut spells);
-    let outcome = load::join(thread)?;
-    swapped?;
+    let swaps = swap(&host, [&first, &second]);
+    let outcome = load.join()?;
+    let swaps = swaps?;
     host.stop()?;
 
     let ran = StoredRows::Sqlite(host::database(folder.path())).ran_with()?;
-    let judged = judge(&outcome.answers, &activations, &ran);
-    Ok(report(&outcome, &activations, &spells, &judged))
+    let judged = judge(&outcome.answers, &swaps.activations, &ran);
+    Ok(report(&outcome, &swaps, &judged))
 }
 
 /// Quiet and swapping phases in turn. The second version is active at first.
-fn swap(
-    host: &Host,
-    digests: [&str; 2],
-    activations: &mut Vec<Activation>,
-    spells: &mut SpellLog,
-) -> Result<(), Failure> {
+fn swap(host: &Host, digests: [&str; 2]) -> Result<Swaps, Failure> {
     let mut admin = host.admin()?;
+    let mut swaps = Swaps::default();
     for _ in 0..SPELLS {
         let from = Instant::now();
         std::thread::sleep(QUIET);
-        let to = Instant::now();
-        spells.push((SPELLS_OF[0], from, to));
+        swaps.spell(SPELLS_OF[0], from);
+        let from = Instant::now();
         for _ in 0..SWAPS / SPELLS {
             let began = Instant::now();
-            let digest = digests[activations.len() % 2];
-            Host::activate_stored(&mut admin, digest)?;
-            activations.push(Activation {
-                began,
-                answered: Instant::now(),
-                digest: digest.to_owned(),
-            });
+            let digest = digests[swaps.activations.len() % 2];
+            let answer = Host::activate_stored(&mut admin, digest)?;
+            let activation = Activation::answered(began, &answer)?;
+            swaps.activations.push(activation);
             std::thread::sleep(PAUSE.saturating_sub(began.elapsed()));
         }
-        spells.push((SPELLS_OF[1], to, Instant::now()));
+        swaps.spell(SPELLS_OF[1], from);
     }
-    Ok(())
+    Ok(swaps)
 }
 
 #[derive(Debug, Default)]
@@ -138,13 +155,11 @@ pub(super) fn judge(
 /// Adds the aims that hold for any swap.
 pub(super) fn aims(report: &mut Report, outcome: &LoadOutcome, judged: &Judged) {
     let failed = outcome.failed() + judged.failed;
+    let retired = "no call on a retired version that began after the activation was answered";
     for (aim, figure) in [
         ("no lead lost", judged.lost),
         ("no request failed", failed),
-        (
-            "no call on a retired version that began after the activation was answered",
-            judged.retired,
-        ),
+        (retired, judged.retired),
     ] {
         report.aim(aim, figure, figure == 0);
     }
@@ -167,12 +182,12 @@ pub(super) fn spells_table(
     caption: String,
     names: &[&'static str],
     outcome: &LoadOutcome,
-    spells: &SpellLog,
+    swaps: &Swaps,
 ) -> Vec<Duration> {
     let mut table = Table::new(caption, "spell | leads/s | p50 | p99 | slowest");
     let mut all = Vec::new();
     for name in names {
-        let spells: Vec<_> = spells.iter().filter(|(of, ..)| of == name).collect();
+        let spells: Vec<_> = swaps.spells.iter().filter(|(of, ..)| of == name).collect();
         let lasted: Duration = spells.iter().map(|(_, from, to)| *to - *from).sum();
         let within = |answer: &&Answer| {
             let mut spells = spells.iter();
@@ -180,13 +195,9 @@ pub(super) fn spells_table(
         };
         let took = outcome.answers.iter().filter(within);
         let sample = Sample::from_durations(took.map(|answer| answer.took));
-        table.row([
-            (*name).into(),
-            count(sample.len() as f64 / lasted.as_secs_f64()),
-            time(sample.p50()),
-            time(sample.p99()),
-            time(sample.max()),
-        ]);
+        let [p50, p99, slowest] = sample.cells();
+        let rate = count(sample.len() as f64 / lasted.as_secs_f64());
+        table.row([(*name).into(), rate, p50, p99, slowest]);
         all.push(sample.p99());
     }
     report.table(table);
@@ -198,22 +209,17 @@ pub(super) fn took(activations: &[Activation]) -> Sample {
     Sample::from_durations(activations.iter().map(|one| one.answered - one.began))
 }
 
-fn report(
-    outcome: &LoadOutcome,
-    activations: &[Activation],
-    spells: &SpellLog,
-    judged: &Judged,
-) -> Report {
+fn report(outcome: &LoadOutcome, swaps: &Swaps, judged: &Judged) -> Report {
     let mut report = Report::new("swap", "Swaps under load");
     aims(&mut report, outcome, judged);
     let caption = format!(
         "{} swaps between two versions, one each {} ms, while {CONNECTIONS} connections post leads:",
-        activations.len(),
+        swaps.activations.len(),
         PAUSE.as_millis()
     );
-    let p99 = spells_table(&mut report, caption, &SPELLS_OF, outcome, spells);
+    let p99 = spells_table(&mut report, caption, &SPELLS_OF, outcome, swaps);
     note_answers(&mut report, outcome, judged);
-    let activation = took(activations);
+    let activation = took(&swaps.activations);
     report.note(format!(
         "An activation of a stored version was answered after {} (p50), {} at most.",
         time(activation.p50()),

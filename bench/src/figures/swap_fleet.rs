@@ -7,10 +7,8 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
-use super::swap::{self, Activation, Judged, SpellLog, judge};
-use crate::host::Host;
+use super::swap::{self, Activation, Judged, Swaps, judge};
+use crate::host::{self, Host};
 use crate::http::Client;
 use crate::load::{self, Answer, Load, LoadOutcome};
 use crate::postgres::Server;
@@ -61,49 +59,34 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         wait_for_connection(host, &workspace.path, 3 * NUMBERS + number as u64)?;
     }
 
-    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let loads: Vec<_> = hosts
-        .iter()
-        .zip(0..)
-        .map(|(host, number)| {
-            load::start_until(
-                Load {
-                    connections: CONNECTIONS,
-                    first: number * NUMBERS,
-                    // The flag ends it long before.
-                    during: Duration::from_secs(600),
-                    ..Load::new(host.gateway, workspace.path.clone())
-                },
-                std::sync::Arc::clone(&stop),
-            )
+    let load = |(host, number): (&Host, u64)| {
+        load::start(Load {
+            connections: CONNECTIONS,
+            first: number * NUMBERS,
+            // It is ended long before.
+            during: Duration::from_secs(600),
+            ..Load::new(host.gateway, workspace.path.clone())
         })
-        .collect();
+    };
+    let loads: Vec<_> = hosts.iter().zip(0..).map(load).collect();
     std::thread::sleep(WARM_UP);
-    let mut activations = Vec::new();
-    let mut spells = Vec::new();
-    let swapped = swap_all(
-        &hosts,
-        &component,
-        [&first, &second],
-        &mut activations,
-        &mut spells,
-    );
-    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let swaps = swap_all(&hosts, &component, [&first, &second]);
     let mut outcome = LoadOutcome::default();
     for load in loads {
-        outcome.add(load::join(load)?);
+        outcome.add(load.end()?);
     }
-    swapped?;
+    let swaps = swaps?;
     for host in hosts {
         host.stop()?;
     }
     let ran = StoredRows::Postgres(database.url()).ran_with()?;
-    let judged = judge(&outcome.answers, &activations, &ran);
-    let lingered: Vec<Duration> = (0..activations.len())
-        .filter_map(|at| lingered(&activations, at, &outcome.answers, &ran))
-        .collect();
+    let activations = &swaps.activations;
+    let judged = judge(&outcome.answers, activations, &ran);
+    let lingered =
+        (0..activations.len()).filter_map(|at| lingered(activations, at, &outcome.answers, &ran));
+    let lingered = Sample::from_durations(lingered);
     database.drop()?;
-    let mut report = report(&outcome, &activations, &spells, &judged, &lingered);
+    let mut report = report(&outcome, &swaps, &judged, &lingered);
     server.version(&mut report)?;
     Ok(report)
 }
@@ -125,66 +108,41 @@ fn wait_for_connection(host: &Host, path: &str, number: u64) -> Result<(), Failu
     }
 }
 
-fn swap_all(
-    hosts: &[Host],
-    component: &[u8],
-    digests: [&str; 2],
-    activations: &mut Vec<Activation>,
-    spells: &mut SpellLog,
-) -> Result<(), Failure> {
+fn swap_all(hosts: &[Host], component: &[u8], digests: [&str; 2]) -> Result<Swaps, Failure> {
     let mut admins = hosts
         .iter()
         .map(|host| host.admin_with_key_of(&hosts[0]))
         .collect::<Result<Vec<_>, _>>()?;
-    let quiet = |spells: &mut SpellLog| {
+    let mut swaps = Swaps::default();
+    let quiet = |swaps: &mut Swaps| {
         let from = Instant::now();
         std::thread::sleep(QUIET);
-        spells.push((NOTHING, from, Instant::now()));
+        swaps.spell(NOTHING, from);
     };
-    quiet(spells);
+    quiet(&mut swaps);
     let from = Instant::now();
     for number in 0..SWAPS {
         let digest = digests[number % 2];
         let began = Instant::now();
         let answer = Host::activate_stored(&mut admins[number % hosts.len()], digest)?;
-        activations.push(activation(began, &answer)?);
+        let activation = Activation::answered(began, &answer)?;
+        swaps.activations.push(activation);
         std::thread::sleep(PAUSE);
     }
-    spells.push((AT_HAND, from, Instant::now()));
-    quiet(spells);
+    swaps.spell(AT_HAND, from);
+    quiet(&mut swaps);
     let from = Instant::now();
     for (number, patches) in NEW.into_iter().enumerate() {
         let variant = variant::of(component, patches)?;
         let began = Instant::now();
-        let answer = admins[number % hosts.len()]
-            .post(
-                "/admin/v1/plugins?activate=true",
-                "application/wasm",
-                &variant,
-            )?
-            .json()?;
-        activations.push(activation(began, &answer)?);
+        let answer = host::upload(&mut admins[number % hosts.len()], &variant, true)?;
+        let activation = Activation::answered(began, &answer)?;
+        swaps.activations.push(activation);
         std::thread::sleep(PAUSE);
     }
-    spells.push((OF_NEW, from, Instant::now()));
-    quiet(spells);
-    Ok(())
-}
-
-/// It must be answered when every host uses the version.
-fn activation(began: Instant, answer: &Value) -> Result<Activation, Failure> {
-    let answered = Instant::now();
-    if answer["behind"]
-        .as_array()
-        .is_none_or(|behind| !behind.is_empty())
-    {
-        return Err(format!("not every host serves what was activated: {answer}").into());
-    }
-    Ok(Activation {
-        began,
-        answered,
-        digest: answer["digest"].as_str().unwrap_or_default().to_owned(),
-    })
+    swaps.spell(OF_NEW, from);
+    quiet(&mut swaps);
+    Ok(swaps)
 }
 
 /// Returns how long after the command the last request was sent that a version other
@@ -208,13 +166,7 @@ fn lingered(
         .max()
 }
 
-fn report(
-    outcome: &LoadOutcome,
-    activations: &[Activation],
-    spells: &SpellLog,
-    judged: &Judged,
-    lingered: &[Duration],
-) -> Report {
+fn report(outcome: &LoadOutcome, swaps: &Swaps, judged: &Judged, lingered: &Sample) -> Report {
     let mut report = Report::new("swap-fleet", "Swaps across three hosts under load");
     swap::aims(&mut report, outcome, judged);
     let mut table = Table::new(
@@ -224,30 +176,25 @@ fn report(
         ),
         "activation of | times | p50 | slowest",
     );
-    let (at_hand, new) = activations.split_at(SWAPS.min(activations.len()));
+    let (at_hand, new) = swaps.activations.split_at(SWAPS);
     for (what, activations) in [
         ("a version that the hosts have at hand", at_hand),
         ("a new version, uploaded and compiled by each", new),
     ] {
         let sample = swap::took(activations);
-        table.row([
-            what.into(),
-            count(activations.len() as f64),
-            time(sample.p50()),
-            time(sample.max()),
-        ]);
+        let [p50, _, slowest] = sample.cells();
+        table.row([what.into(), count(sample.len() as f64), p50, slowest]);
     }
     report.table(table);
     let caption = "All hosts together meanwhile:".to_owned();
     let names = [NOTHING, AT_HAND, OF_NEW];
-    swap::spells_table(&mut report, caption, &names, outcome, spells);
+    swap::spells_table(&mut report, caption, &names, outcome, swaps);
     swap::note_answers(&mut report, outcome, judged);
-    let sample = Sample::from_durations(lingered.iter().copied());
     report.note(format!(
         "The last request that the version before still converted was sent {} after the command (p50 of {} activations), {} at most: always before the answer.",
-        time(sample.p50()),
-        sample.len(),
-        time(sample.max()),
+        time(lingered.p50()),
+        lingered.len(),
+        time(lingered.max()),
     ));
     report.note("Hosts, database, load and compilers share the same cores.");
     report

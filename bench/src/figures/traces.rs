@@ -7,7 +7,7 @@
 use crate::host::{self, Host};
 use crate::load::{CONNECTIONS, Load, LoadBody};
 use crate::provider::Provider;
-use crate::report::{Report, Table, count, time};
+use crate::report::{Report, Table};
 use crate::round::{self, BaselineRatio, Round};
 use crate::rows::StoredRows;
 use crate::{Arguments, Failure, lead};
@@ -23,32 +23,21 @@ const SIDES: [(&str, Option<u32>); 3] = [
 ];
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
-    let component = arguments.component()?;
     let mut sides: Vec<_> = SIDES
         .into_iter()
         .map(|(name, share)| (name, share, Vec::new()))
         .collect();
     for number in 1..=arguments.rounds {
         for (name, share, rounds) in round::in_turn(&mut sides, number) {
-            let round = one_round(arguments, *share, &component)
-                .map_err(|error| format!("{name}, round {number}: {error}"))?;
-            eprintln!(
-                "  round {number}: {name}: {} leads/s, processor a lead {}",
-                count(round.outcome.per_second()),
-                time(round.processor)
-            );
-            rounds.push(round);
+            rounds.push(round::told(number, name, one_round(arguments, *share))?);
         }
     }
     Ok(report(arguments, &sides))
 }
 
-fn one_round(
-    arguments: &Arguments,
-    share: Option<u32>,
-    component: &[u8],
-) -> Result<Round, Failure> {
+fn one_round(arguments: &Arguments, share: Option<u32>) -> Result<Round, Failure> {
     let folder = arguments.scratch()?;
+    let path = folder.path();
     // It takes any request. Its work is a batch a second or so.
     let receiver = Provider::start(std::time::Duration::ZERO)?;
     let section = share.map_or_else(String::new, |share| {
@@ -57,21 +46,12 @@ fn one_round(
             receiver.address
         )
     });
-    let host = Host::start(&arguments.leadhost, folder.path(), &section)?;
-    host.activate(component)?;
-    let workspace = host.apply()?;
-    let round = round::run(
-        arguments,
-        Load::new(host.gateway, workspace.path),
-        || host.process.processor(),
-        || Ok(()),
-    )?;
+    let (host, workspace) = Host::with_workspace(arguments, &arguments.leadhost, path, &section)?;
+    let load = Load::new(host.gateway, workspace.path);
+    let round = round::run(arguments, load, &host.process, None)?;
     host.stop()?;
-    round::check(
-        &StoredRows::Sqlite(host::database(folder.path())),
-        LoadBody::Lead,
-        &round,
-    )?;
+    let rows = StoredRows::Sqlite(host::database(path));
+    round::check(&rows, LoadBody::Lead, &round)?;
     if share.is_some() != (receiver.taken() > 0) {
         return Err(format!("the receiver got {} exports", receiver.taken()).into());
     }
