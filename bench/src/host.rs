@@ -148,7 +148,6 @@ impl Host {
         admin.post_json("/admin/v1/apply?dryRun=false", declaration)
     }
 
-    /// Declares a workspace with one connection to the active converter.
     pub fn apply(&self) -> Result<Workspace, Failure> {
         self.apply_as("bench", "grupo-olx", &json!({}))
     }
@@ -199,7 +198,6 @@ pub fn upload(admin: &mut Client, component: &[u8], activate: bool) -> Result<Va
     admin.post(&path, "application/wasm", component)?.json()
 }
 
-/// Returns a text of an answer.
 pub fn text(answer: &Value, pointer: &str) -> Result<String, Failure> {
     let text = answer.pointer(pointer).and_then(Value::as_str);
     text.map(str::to_owned)

@@ -16,10 +16,9 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::task::LocalSet;
 
-use crate::Failure;
 use crate::http::{KeptConnection, text_after, write_request};
-use crate::lead::{self, Leads};
 use crate::sample::Sample;
+use crate::{Failure, lead};
 
 /// Connections of every figure that sends leads.
 pub const CONNECTIONS: u64 = 64;
@@ -102,7 +101,6 @@ impl LoadOutcome {
         self.processor += other.processor;
     }
 
-    /// Returns the times between the requests and the last bytes of their answers.
     pub fn latency(&self) -> Sample {
         Sample::from_durations(self.answers.iter().map(|answer| answer.took))
     }
@@ -130,13 +128,11 @@ impl<T: Send + 'static> Running<T> {
         Self { thread, stop }
     }
 
-    /// Waits for its outcome.
     pub fn join(self) -> Result<T, Failure> {
         let joined = self.thread.join();
         joined.map_err(|_| "the load generator panicked")?
     }
 
-    /// Ends it early.
     pub fn end(self) -> Result<T, Failure> {
         self.stop.store(true, Ordering::Relaxed);
         self.join()
@@ -160,10 +156,9 @@ async fn run(load: Load, stop: Arc<AtomicBool>) -> Result<LoadOutcome, Failure> 
         .into_iter()
         .enumerate()
         .map(|(index, kept)| {
-            let leads = Leads::new(load.first + index as u64, load.connections);
             let connection = LoadConnection {
                 kept,
-                leads,
+                next: load.first + index as u64,
                 load: load.clone(),
                 stop: Arc::clone(&stop),
                 outcome: Rc::clone(&outcome),
@@ -182,7 +177,8 @@ async fn run(load: Load, stop: Arc<AtomicBool>) -> Result<LoadOutcome, Failure> 
 
 struct LoadConnection {
     kept: KeptConnection,
-    leads: Leads,
+    /// The number of its next lead; the connections take turns.
+    next: u64,
     load: Load,
     stop: Arc<AtomicBool>,
     outcome: Rc<RefCell<LoadOutcome>>,
@@ -195,9 +191,10 @@ impl LoadConnection {
         while Instant::now() < ends && !self.stop.load(Ordering::Relaxed) {
             let Load { to, path, .. } = &self.load;
             match self.load.body {
-                LoadBody::Lead => self.leads.write(&mut body),
+                LoadBody::Lead => lead::write(self.next, &mut body),
                 LoadBody::Nothing => lead::write_nothing(&mut body),
             }
+            self.next += self.load.connections;
             write_request(&mut request, *to, ["POST", path], HEADERS, &body);
             let sent = Instant::now();
             match self.answer(&request).await {

@@ -144,13 +144,12 @@ impl Arguments {
     }
 
     /// Returns an empty data folder in memory, for measurements that do not concern the
-    /// disk: one stall of a second would hide everything else. It is on the disk if
-    /// [`has_memory`] returns false.
+    /// disk, see [`memory_note`].
     pub fn scratch_in_memory(&self) -> Result<tempfile::TempDir, Failure> {
-        if has_memory() {
-            return Ok(tempfile::tempdir_in(MEMORY)?);
+        match has_memory() {
+            true => Ok(tempfile::tempdir_in(MEMORY)?),
+            false => self.scratch(),
         }
-        self.scratch()
     }
 
     /// Returns whether the service's program is one of a release, by the folder that cargo puts it into.
@@ -160,7 +159,6 @@ impl Arguments {
             .is_none_or(|folder| !folder.ends_with("debug"))
     }
 
-    /// Returns the component of the converter that the figures use.
     pub fn component(&self) -> Result<Vec<u8>, Failure> {
         self.plugin("converter-grupo-olx.wasm")
     }
@@ -173,8 +171,20 @@ impl Arguments {
 
 const MEMORY: &str = "/dev/shm";
 
-pub fn has_memory() -> bool {
+fn has_memory() -> bool {
     Path::new(MEMORY).is_dir()
+}
+
+/// Returns the note of a figure with a folder of [`Arguments::scratch_in_memory`].
+pub fn memory_note() -> &'static str {
+    match has_memory() {
+        true => {
+            "The data folders were in memory: on this kind of machine the disk stalls for up to a second, which would hide the effect."
+        }
+        false => {
+            "The data folders were on the disk, since there is no /dev/shm here: its own stalls are part of the figures."
+        }
+    }
 }
 
 fn main() -> ExitCode {

@@ -61,8 +61,6 @@ impl PacedOutcome {
         ok.map(|(_, times)| *times).sum::<u64>() as f64 / self.during.as_secs_f64()
     }
 
-    /// Returns the times from when each request was due, including those of requests without an
-    /// answer.
     pub fn latency(&self) -> Sample {
         Sample::from_durations(self.took.iter().copied())
     }

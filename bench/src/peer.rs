@@ -22,7 +22,6 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Starts the peer with SQLite on an empty data folder and waits until it answers.
     pub fn start(bench: &Path, folder: &Path) -> Result<Self, Failure> {
         let schema = schema(bench);
         let options = [

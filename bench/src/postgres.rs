@@ -5,14 +5,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+use sqlx::{AssertSqlSafe, Connection as _};
 use xtask::postgres_cluster::{Cluster, Watchdog};
 use xtask::postgres_programs::Binaries;
 
 use crate::process::{free_port, ticks};
 use crate::report::Report;
-use crate::rows::block_on;
+use crate::rows::{self, block_on};
 use crate::{Arguments, Failure};
 
 /// Beyond the defaults: memory as in a small production server, no checkpoint that
@@ -116,7 +115,7 @@ impl Server {
             .iter()
             .filter_map(|process| ticks(*process, &[11, 12]).ok())
             .sum::<Duration>();
-        let log_bytes = self.ask("select (pg_current_wal_insert_lsn() - '0/0')::bigint")?;
+        let log_bytes = self.number("select (pg_current_wal_insert_lsn() - '0/0')::bigint")?;
         Ok(Work {
             processor: own + children,
             log_bytes,
@@ -124,7 +123,7 @@ impl Server {
     }
 
     pub fn version(&self, report: &mut Report) -> Result<(), Failure> {
-        let number = self.ask("select current_setting('server_version_num')::bigint")?;
+        let number = self.number("select current_setting('server_version_num')::bigint")?;
         report.version(
             "PostgreSQL",
             format!("{}.{}", number / 10_000, number % 10_000),
@@ -132,19 +131,10 @@ impl Server {
         Ok(())
     }
 
-    fn ask(&self, sql: &'static str) -> Result<i64, Failure> {
-        block_on(async {
-            let mut connection = self.connect("postgres", "postgres").await?;
-            Ok(sqlx::query(sql)
-                .fetch_one(&mut connection)
-                .await?
-                .try_get(0)?)
-        })
-    }
-
     fn say(&self, database: &str, statements: &[&str]) -> Result<(), Failure> {
         block_on(async {
-            let mut connection = self.connect("postgres", database).await?;
+            let url = self.url("postgres", database);
+            let mut connection = rows::open_postgres(&url, "public").await?;
             for statement in statements {
                 sqlx::raw_sql(AssertSqlSafe(*statement))
                     .execute(&mut connection)
@@ -156,23 +146,18 @@ impl Server {
         })
     }
 
-    async fn connect(&self, login: &str, database: &str) -> Result<PgConnection, Failure> {
-        let options = PgConnectOptions::new_without_pgpass()
-            .host("127.0.0.1")
-            .port(self.port)
-            .username(login)
-            .database(database)
-            .disable_statement_logging();
-        Ok(options.connect().await?)
+    fn url(&self, login: &str, database: &str) -> String {
+        format!("postgres://{login}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    fn number(&self, sql: &str) -> Result<i64, Failure> {
+        rows::number(&self.url("postgres", "postgres"), sql.to_owned())
     }
 }
 
 impl Database<'_> {
     pub fn url(&self) -> String {
-        format!(
-            "postgres://{LOGIN}@127.0.0.1:{}/{}",
-            self.server.port, self.name
-        )
+        self.server.url(LOGIN, &self.name)
     }
 
     /// Returns lines for the section `store` of the service's configuration.

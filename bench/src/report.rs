@@ -230,32 +230,30 @@ impl Report {
 
 fn machine() -> String {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let processor = read("/proc/cpuinfo");
-    let processor = processor
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(':'))
-        .map_or("an unknown processor", |(_, name)| name.trim());
-    let memory = read("/proc/meminfo");
-    let memory = memory
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))
-        .and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok())
-        .unwrap_or_default();
+    let field = |path: &str, name: &str| {
+        let text = read(path);
+        let mut lines = text.lines();
+        let (_, value) = lines.find_map(|line| line.strip_prefix(name)?.split_once(':'))?;
+        Some(value.trim().to_owned())
+    };
+    let processor = field("/proc/cpuinfo", "model name");
+    let processor = processor.unwrap_or_else(|| "an unknown processor".to_owned());
+    let memory = field("/proc/meminfo", "MemTotal").unwrap_or_default();
+    let memory: u64 = first_word(&memory, ' ').parse().unwrap_or_default();
     let kernel = read("/proc/sys/kernel/osrelease");
     // The text after the numbers names a build.
-    let kernel = kernel
-        .trim()
-        .split('-')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    let kernel = first_word(kernel.trim(), '-');
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let load = read("/proc/loadavg");
-    let load = load.split(' ').next().unwrap_or_default();
     format!(
-        "{cores} cores of {processor}, {} GiB, Linux {kernel}, load average {load} at the end",
-        memory.div_ceil(1 << 20)
+        "{cores} cores of {processor}, {} GiB, Linux {kernel}, load average {} at the end",
+        memory.div_ceil(1 << 20),
+        first_word(&load, ' ')
     )
+}
+
+fn first_word(text: &str, end: char) -> &str {
+    text.split(end).next().unwrap_or_default()
 }
 
 fn date() -> Result<String, Failure> {

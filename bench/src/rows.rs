@@ -195,7 +195,7 @@ fn open_with(database: &Path, flags: OpenFlags) -> Result<Connection, Failure> {
         .map_err(|error| format!("{}: {error}", database.display()).into())
 }
 
-pub fn checkpoint(connection: &Connection) -> Result<(), Failure> {
+fn checkpoint(connection: &Connection) -> Result<(), Failure> {
     let busy: i64 =
         connection.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get(0))?;
     match busy {
@@ -204,13 +204,25 @@ pub fn checkpoint(connection: &Connection) -> Result<(), Failure> {
     }
 }
 
-pub async fn open_postgres(url: &str) -> Result<PgConnection, Failure> {
+pub async fn open_postgres(url: &str, schema: &str) -> Result<PgConnection, Failure> {
     let options: PgConnectOptions = url.parse()?;
     let options = options
-        .options([("search_path", "leadhost")])
+        .options([("search_path", schema)])
         .disable_statement_logging();
     Ok(options.connect().await?)
 }
+
+/// Returns the number that a query of the service's tables on PostgreSQL finds.
+pub fn number(url: &str, sql: String) -> Result<i64, Failure> {
+    block_on(async {
+        let mut connection = open_postgres(url, SCHEMA).await?;
+        let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(&mut connection);
+        Ok(row.await?.try_get(0)?)
+    })
+}
+
+/// Of the service's tables on PostgreSQL.
+const SCHEMA: &str = "leadhost";
 
 /// SQLite's column `id` as text with hyphens, in any format.
 const SQLITE_ID: &str = "case typeof(id) when 'blob' then lower(
@@ -246,11 +258,7 @@ impl StoredRows {
         let sql = format!("select count(*) from {table}");
         let count: i64 = match self {
             Self::Sqlite(file) => open(file)?.query_row(&sql, [], |row| row.get(0))?,
-            Self::Postgres(url) => block_on(async {
-                let mut connection = open_postgres(url).await?;
-                let row = sqlx::query(AssertSqlSafe(sql)).fetch_one(&mut connection);
-                Ok(row.await?.try_get(0)?)
-            })?,
+            Self::Postgres(url) => number(url, sql)?,
         };
         Ok(u64::try_from(count)?)
     }
@@ -268,7 +276,7 @@ impl StoredRows {
                     .collect::<Result<_, _>>()?
             }
             Self::Postgres(url) => block_on(async {
-                let mut connection = open_postgres(url).await?;
+                let mut connection = open_postgres(url, SCHEMA).await?;
                 let sql = AssertSqlSafe(sql(POSTGRES_ID));
                 Ok(sqlx::query_as(sql).fetch_all(&mut connection).await?)
             })?,

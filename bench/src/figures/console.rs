@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use crate::host::{self, Host};
+use crate::host::{self, Host, Workspace};
 use crate::http::Client;
 use crate::paced::{self, Paced, PacedBody};
 use crate::report::{Report, Table, count, time};
@@ -27,16 +27,12 @@ const MOST_P99: Duration = Duration::from_millis(50);
 /// Deliveries a second that come in meanwhile: more than 10 000 a minute.
 const PER_SECOND: f64 = 170.0;
 
-/// The time over which the stored deliveries are spread.
 const WEEK_MILLIS: u64 = 7 * 86_400_000;
 
-/// The plugin of the seeded deliveries, which is the one that the host serves.
 const PLUGIN: &str = "grupo-olx";
 
-struct Page {
-    name: &'static str,
-    path: String,
-}
+/// The name of a page, and its path.
+type Page = (&'static str, String);
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
@@ -47,8 +43,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let deliveries = arguments.deliveries;
     eprintln!("  seeding {deliveries} deliveries");
     let seeded = Seeded {
-        workspace: workspace.id,
-        connection: workspace.connection,
+        workspace,
         digest,
         deliveries,
         last: u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_millis())?,
@@ -62,7 +57,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let load = paced::start(Paced {
         to: host.gateway,
         from: [127, 0, 0, 1].into(),
-        path: workspace.path,
+        path: seeded.workspace.path,
         per_second: PER_SECOND,
         // More than the pages take; it ends with the host.
         during: arguments.round() * u32::try_from(pages.len())?,
@@ -73,7 +68,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let begin = Instant::now();
     let mut samples = Vec::new();
     for page in &pages {
-        samples.push(ask(&mut client, &cookie, page)?);
+        samples.push(ask(&mut client, &cookie, &page.1)?);
     }
     let asked = begin.elapsed();
     let per_second = load.join()?.ok_per_second();
@@ -82,8 +77,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 }
 
 struct Seeded {
-    workspace: String,
-    connection: String,
+    workspace: Workspace,
     digest: String,
     deliveries: u64,
     /// The time of the last one, in milliseconds.
@@ -100,24 +94,19 @@ impl Seeded {
 
 /// Writes deliveries of one lead each: one of a hundred is rejected.
 fn seed(database: &Path, seeded: &Seeded) -> Result<(), Failure> {
-    let Seeded {
-        workspace,
-        connection,
-        digest,
-        deliveries,
-        last,
-    } = seeded;
+    let (deliveries, last) = (seeded.deliveries, seeded.last);
+    let connection = &seeded.workspace.connection;
     let seeds = Seeds::file(database)?;
-    let workspace = seeds.given_id(workspace);
+    let workspace = seeds.given_id(&seeded.workspace.id);
     let contact = seeds.numbered_id("018bcfe5-0000-7000-9000", "n");
     let deal = seeds.numbered_id("018bcfe5-0000-7000-a000", "n");
     let delivery = seeds.id("printf('%08x-%04x-7000-8000-%012x', at >> 16, at & 65535, n)");
     let numbers = format!(
         "{}, rows (n, at) as (select n, {last} - ({deliveries} - n) * {WEEK_MILLIS} / {deliveries} from n)",
-        seeds.numbers(*deliveries)
+        seeds.numbers(deliveries)
     );
     let ran = json!({
-        "plugin": PLUGIN, "version": "1.0.0", "digest": digest,
+        "plugin": PLUGIN, "version": "1.0.0", "digest": seeded.digest,
         "contract": "leadhost:converter@1.0.0", "configVersion": 1,
     });
     let body = "printf('{\"leadId\":\"seed-%d\",\"name\":\"Contact %d\",\"message\":\"%s\"}', n, n, hex(zeroblob(120)))";
@@ -173,7 +162,7 @@ fn sign_in(host: &Host, client: &mut Client) -> Result<String, Failure> {
 fn pages(seeded: &Seeded) -> Vec<Page> {
     let half = seeded.deliveries / 2;
     let (delivery, version) = (seeded.delivery(half), &seeded.digest[..12]);
-    let page = |name, path: String| Page { name, path: format!("/console{path}") };
+    let page = |name, path: String| -> Page { (name, format!("/console{path}")) };
     vec![
         page("Today", "".to_owned()),
         page("Today, the last week", "?period=week".to_owned()),
@@ -211,14 +200,14 @@ fn pages(seeded: &Seeded) -> Vec<Page> {
     ]
 }
 
-fn ask(client: &mut Client, cookie: &str, page: &Page) -> Result<Sample, Failure> {
+fn ask(client: &mut Client, cookie: &str, path: &str) -> Result<Sample, Failure> {
     let mut took = Vec::new();
     for _ in 0..WARM_UP + TIMES {
         let begin = Instant::now();
-        let answer = client.get(&page.path, cookie)?;
+        let answer = client.get(path, cookie)?;
         took.push(answer.first_byte - begin);
         if answer.status != 200 {
-            return Err(format!("{} was answered with {}", page.path, answer.status).into());
+            return Err(format!("{path} was answered with {}", answer.status).into());
         }
     }
     Ok(Sample::from_durations(took.into_iter().skip(WARM_UP)))
@@ -247,9 +236,9 @@ fn report(
         ),
         "page | p50 | p99 | longest",
     );
-    for (page, sample) in pages.iter().zip(samples) {
+    for ((page, _), sample) in pages.iter().zip(samples) {
         let [p50, p99, longest] = sample.cells();
-        table.row([page.name.into(), p50, p99, longest]);
+        table.row([(*page).into(), p50, p99, longest]);
     }
     report.table(table);
     report.note(format!(

@@ -107,21 +107,14 @@ fn native(delivery: PluginDelivery) -> leadhost_sdk::Delivery {
 }
 
 fn report(ways: &[Way; 4], size: usize) -> Report {
-    let samples = ways.each_ref().map(Way::sample);
-    let native = samples[0].p50().as_secs_f64();
-    let times = samples
-        .each_ref()
-        .map(|sample| sample.p50().as_secs_f64() / native);
+    let times = ways::times_first(ways);
     let mut table = Table::new(
         "One conversion of a lead of 600 bytes by `converter-grupo-olx`:",
         "way | p50 | p99 | times native (p50)",
     );
-    for ((way, sample), times) in ways.iter().zip(&samples).zip(times) {
-        let [p50, p99, _] = sample.cells();
-        table.row([way.name.into(), p50, p99, format!("{times:.1}").into()]);
-    }
+    ways::rows(ways).for_each(|row| table.row(row));
     let mut report = Report::new("conversion", "The cost of one conversion");
-    let fresh = samples[2].p50();
+    let fresh = ways[2].sample().p50();
     report.aim(
         "a fresh instance costs at most 10 times the native call",
         format!("{:.1} times", times[2]),

@@ -14,9 +14,7 @@ use crate::rows::{self, Seeds};
 use crate::sample::median;
 use crate::{Arguments, Failure};
 
-/// Rows that changed since the time.
 const CHANGED: u64 = 20_000;
-/// Pulls of the changes in one round.
 const TIMES: u32 = 10;
 const LEAST_TIMES: f64 = 3.0;
 const SIDES: [&str; 2] = ["Leadhost", "fastify and better-sqlite3"];

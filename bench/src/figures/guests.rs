@@ -38,14 +38,10 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         let component =
             component.map_err(|error| format!("{error}; `cargo xtask guests` builds it"))?;
         let ways = measure_guest(component)?;
-        let samples = ways.each_ref().map(Way::sample);
-        let reused = samples[0].p50().as_secs_f64();
-        for (way, sample) in ways.iter().zip(&samples) {
-            let [p50, p99, _] = sample.cells();
-            let times = format!("{:.1}", sample.p50().as_secs_f64() / reused);
-            table.row([language.into(), way.name.into(), p50, p99, times.into()]);
+        for row in ways::rows(&ways) {
+            table.row(std::iter::once(language.into()).chain(row));
         }
-        let warm = samples[2].p50().as_secs_f64() / reused;
+        let [.., warm] = ways::times_first(&ways);
         report.aim(
             format!("{language}: a call takes at most {MOST_TIMES_REUSED} times that of a reused instance (p50)"),
             format!("{warm:.2} times"),

@@ -35,8 +35,6 @@ struct MeasuredBuild<'a> {
 }
 
 impl<'a> MeasuredBuild<'a> {
-    /// Returns a folder with a workspace and an active converter, whose compiled code is
-    /// cached from then on.
     fn begin(arguments: &Arguments, build: Build<'a>) -> Result<Self, Failure> {
         let folder = arguments.scratch()?;
         Host::prepare(arguments, build.program, folder.path(), "")?;

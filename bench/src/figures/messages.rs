@@ -95,7 +95,6 @@ fn round(
 #[derive(Clone)]
 struct Channel {
     instance: Value,
-    /// The path of the provider's webhooks.
     webhook: String,
     partner_key: String,
     workspace_key: String,

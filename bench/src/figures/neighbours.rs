@@ -22,7 +22,7 @@ use crate::paced::{self, Paced, PacedBody, PacedOutcome};
 use crate::report::{Cell, Report, Table};
 use crate::rows::StoredRows;
 use crate::sample::Sample;
-use crate::{Arguments, Failure, has_memory};
+use crate::{Arguments, Failure, memory_note};
 
 const WARM_UP: Duration = Duration::from_secs(3);
 /// The client of a check disconnects after this time and starts another check: work that
@@ -166,10 +166,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         during.as_secs(),
         during.as_secs()
     ));
-    report.note(match has_memory() {
-        true => "The data folders were in memory: on this kind of machine the disk stalls for up to a second, even without a neighbour, which hides the effect of neighbours.",
-        false => "The data folders were on the disk, since there is no /dev/shm here: its own stalls are part of the figures.",
-    });
+    report.note(memory_note());
     report.note("A lead that is not answered within 15 s counts with 15 s, and as not ok.");
     Ok(report)
 }
@@ -293,7 +290,6 @@ fn listed(times: &Ended) -> String {
     each.join(", ")
 }
 
-/// What became of requests, counted.
 type Ended = BTreeMap<String, u64>;
 
 /// Starts the load beside the good connection for this time.

@@ -19,7 +19,7 @@ use crate::http::Client;
 use crate::paced::{self, Paced, PacedBody, PacedOutcome};
 use crate::report::{Cell, Report, Table, count, none, seconds, time};
 use crate::sample::{Sample, median};
-use crate::{Arguments, Failure, has_memory, lead, variant};
+use crate::{Arguments, Failure, lead, memory_note, variant};
 
 const RATE: f64 = 500.0;
 /// Requests in flight, above which due leads are not sent: more than ever are.
@@ -320,7 +320,6 @@ fn number(value: &Value, name: &str) -> u64 {
     value[name].as_u64().unwrap_or_default()
 }
 
-/// Returns the median with the shortest and the longest.
 fn middle(took: &[Duration]) -> Cell {
     let sample = Sample::from_durations(took.iter().copied());
     let middle = seconds(median(took.iter().map(Duration::as_secs_f64)));
@@ -405,10 +404,7 @@ fn notes(report: &mut Report, arguments: &Arguments) {
         arguments.rounds.max(1),
         time(arguments.round() / PART),
     ));
-    report.note(match has_memory() {
-        true => "The data folder of this comparison was in memory: the stalls of a disk would hide the effect.",
-        false => "The data folder of this comparison was on the disk, since there is no /dev/shm here: its own stalls are part of the figures.",
-    });
+    report.note(memory_note());
     report.note(
         "From the file until it serves: `leadhost plugin activate` uploads it, the service compiles, tries and compares it, and a lead that is sent after the command is converted by it and answered.",
     );

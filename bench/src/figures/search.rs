@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use leadhost_domain::id::ProductId;
 use leadhost_search::{Index, IndexBuilder, Term, fold};
+use sqlx::Row as _;
 use sqlx::postgres::PgRow;
-use sqlx::{Executor as _, Row as _};
 
 use crate::load::processor_time;
 use crate::postgres::{Database, Server};
@@ -337,12 +337,8 @@ fn seed(database: &Database<'_>, names: &[String]) -> Result<(f64, i64), Failure
         "grant select on names to public",
     ])?;
     let seconds = begin.elapsed().as_secs_f64();
-    let bytes = rows::block_on(async {
-        let mut connection = rows::open_postgres(&database.url()).await?;
-        let row =
-            sqlx::query("select pg_relation_size('public.names_like')").fetch_one(&mut connection);
-        Ok(row.await?.try_get(0)?)
-    })?;
+    let size = "select pg_relation_size('public.names_like')".to_owned();
+    let bytes = rows::number(&database.url(), size)?;
     Ok((seconds, bytes))
 }
 
@@ -360,8 +356,7 @@ const WAYS: [(&str, &str); 2] = [
 fn in_database(database: &Database<'_>, kinds: &[Kind]) -> Result<Vec<Searches>, Failure> {
     let url = database.url();
     rows::block_on(async {
-        let mut connection = rows::open_postgres(&url).await?;
-        connection.execute("set search_path = public").await?;
+        let mut connection = rows::open_postgres(&url, "public").await?;
         let mut all = Vec::new();
         for (way, query) in WAYS {
             for kind in kinds {

@@ -152,7 +152,6 @@ pub(super) fn judge(
     judged
 }
 
-/// Adds the aims that hold for any swap.
 pub(super) fn aims(report: &mut Report, outcome: &LoadOutcome, judged: &Judged) {
     let failed = outcome.failed() + judged.failed;
     let retired = "no call on a retired version that began after the activation was answered";
@@ -204,7 +203,6 @@ pub(super) fn spells_table(
     all
 }
 
-/// How long the activations took.
 pub(super) fn took(activations: &[Activation]) -> Sample {
     Sample::from_durations(activations.iter().map(|one| one.answered - one.began))
 }

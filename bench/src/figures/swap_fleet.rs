@@ -5,6 +5,7 @@
 //! Commands go to the hosts in turns. An activation is answered when every live
 //! host uses the version; the versions that really ran are read from the rows afterwards.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::swap::{self, Activation, Judged, Swaps, judge};
@@ -28,8 +29,6 @@ const QUIET: Duration = Duration::from_secs(4);
 const WARM_UP: Duration = Duration::from_secs(1);
 /// Lead numbers of one host's load; a run uses far fewer.
 const NUMBERS: u64 = 30_000_000;
-/// Timeout for hosts to learn of a new connection.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The spells while leads come in.
 const NOTHING: &str = "without swaps";
@@ -45,7 +44,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         .iter()
         .map(|_| arguments.scratch())
         .collect::<Result<_, _>>()?;
-    let hosts: Vec<Host> = HOSTS
+    let mut hosts: Vec<Host> = HOSTS
         .iter()
         .zip(&folders)
         .map(|(name, folder)| {
@@ -55,7 +54,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let first = hosts[0].activate(&component)?;
     let workspace = hosts[0].apply()?;
     let second = hosts[0].activate(&other)?;
-    for (number, host) in hosts.iter().enumerate() {
+    for (number, host) in hosts.iter_mut().enumerate() {
         wait_for_connection(host, &workspace.path, 3 * NUMBERS + number as u64)?;
     }
 
@@ -92,20 +91,14 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 }
 
 /// A separate lead shows that a host knows the connection.
-fn wait_for_connection(host: &Host, path: &str, number: u64) -> Result<(), Failure> {
+fn wait_for_connection(host: &mut Host, path: &str, number: u64) -> Result<(), Failure> {
     let mut body = Vec::new();
     lead::write(number, &mut body);
-    let begin = Instant::now();
-    loop {
-        let answer = Client::connect(host.gateway, None)?.post(path, "application/json", &body)?;
-        if answer.status == 200 {
-            return Ok(());
-        }
-        if begin.elapsed() > PATIENCE {
-            return Err(format!("a host does not know the connection: {}", answer.status).into());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let mut client = Client::connect(host.gateway, None)?;
+    host.process.wait_for("it knew the connection", || {
+        let answer = client.post(path, "application/json", &body).ok()?;
+        (answer.status == 200).then_some(())
+    })
 }
 
 fn swap_all(hosts: &[Host], component: &[u8], digests: [&str; 2]) -> Result<Swaps, Failure> {
@@ -151,7 +144,7 @@ fn lingered(
     activations: &[Activation],
     at: usize,
     answers: &[Answer],
-    ran: &std::collections::HashMap<[u8; 36], (String, String)>,
+    ran: &HashMap<[u8; 36], (String, String)>,
 ) -> Option<Duration> {
     let this = &activations[at];
     let next = activations.get(at + 1).map(|next| next.began);

@@ -12,7 +12,6 @@ use crate::round::{self, BaselineRatio, Round};
 use crate::rows::StoredRows;
 use crate::{Arguments, Failure, lead};
 
-/// The aim, as a share of the leads without traces.
 const LEAST: f64 = 0.97;
 
 /// The shares of traces that are exported, per mille. `None`: traces are off.
