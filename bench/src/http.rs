@@ -35,6 +35,15 @@ impl Response {
             Err(format!("status {}: {text}", self.status).into())
         }
     }
+
+    /// Checks the status of the answer about `what`.
+    pub fn must_be(&self, status: u16, what: &str) -> Result<(), Failure> {
+        if self.status == status {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&self.body);
+        Err(format!("{what}: status {}: {text:.300}", self.status).into())
+    }
 }
 
 impl Client {

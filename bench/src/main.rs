@@ -72,7 +72,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 3)]
     rounds: usize,
     /// Comma-separated rows of `neighbours`; default: all of them
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(figures::neighbours::rows()))]
     rows: Vec<String>,
     /// Stored deliveries of `console`
     #[arg(long, default_value_t = 1_000_000)]

@@ -70,19 +70,15 @@ impl Process {
     }
 
     pub fn stop(mut self) -> Result<(), Failure> {
-        self.ask_to_end();
+        if let Some(id) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            // The process may have ended already.
+            let _ = kill_process(id, Signal::TERM);
+        }
         let status = self.child.wait()?;
         if status.success() {
             return Ok(());
         }
         Err(format!("{} ended with {status}", self.name).into())
-    }
-
-    fn ask_to_end(&self) {
-        if let Some(id) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            // The process may have ended already.
-            let _ = kill_process(id, Signal::TERM);
-        }
     }
 }
 

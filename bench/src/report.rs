@@ -182,9 +182,12 @@ impl Report {
     /// Prints the report, and writes both files.
     pub fn publish(mut self, folder: &Path) -> Result<(), Failure> {
         let (date, machine) = (date()?, machine());
-        let own = format!("{} ({})", env!("CARGO_PKG_VERSION"), commit());
+        let commit = output("git", &["rev-parse", "--short", "HEAD"]);
+        let own = format!("{} ({commit})", env!("CARGO_PKG_VERSION"));
+        let rustc = output("rustc", &["--version"]);
+        let rustc = rustc.split(' ').nth(1).unwrap_or(&rustc).to_owned();
         self.versions.insert(0, ("leadhost".to_owned(), own));
-        self.versions.insert(1, ("rustc".to_owned(), rustc()));
+        self.versions.insert(1, ("rustc".to_owned(), rustc));
         let markdown = self.markdown(&date, &machine);
         println!("{markdown}");
         std::fs::create_dir_all(folder)?;
@@ -263,15 +266,6 @@ fn date() -> Result<String, Failure> {
         .get(..16)
         .ok_or("the clock shows no date")?
         .replace('T', " "))
-}
-
-fn rustc() -> String {
-    let said = output("rustc", &["--version"]);
-    said.split(' ').nth(1).unwrap_or(&said).to_owned()
-}
-
-fn commit() -> String {
-    output("git", &["rev-parse", "--short", "HEAD"])
 }
 
 /// Returns the first line of a program's output; `unknown` if there is none.

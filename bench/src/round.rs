@@ -1,6 +1,4 @@
-//! A round of an ingest figure: warms up a side, loads it, and counts its rows. The
-//! delivery of each answer must exist, and there must be exactly one item, dedupe key,
-//! contact and deal, and two contact keys, for each.
+//! A round of an ingest figure: warms up a side, loads it, and counts its rows.
 
 use std::path::Path;
 use std::time::Duration;
@@ -98,8 +96,8 @@ pub fn check(database: &StoredRows, body: LoadBody, round: &Round) -> Result<(),
     database.check(body, &answers.collect::<Vec<_>>())
 }
 
-/// Returns the median time of writing one page with its sync on this disk.
-pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
+/// Returns the median seconds of writing one page with its sync on this disk.
+pub fn sync_time(folder: &Path) -> Result<f64, Failure> {
     use std::io::Write as _;
     let mut file = std::fs::File::create(folder.join("sync"))?;
     let mut times = Vec::new();
@@ -109,7 +107,7 @@ pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
         file.sync_data()?;
         times.push(begin.elapsed().as_secs_f64());
     }
-    Ok(Duration::from_secs_f64(median(times)))
+    Ok(median(times))
 }
 
 pub fn middle(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {

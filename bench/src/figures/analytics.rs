@@ -3,8 +3,7 @@
 //! conversations themselves, on the same file in the same run.
 //!
 //! The conversations are written directly into the store's table, over the two years
-//! until now, with twenty agents of two types and five sources. The counts of every
-//! answer must be those of the plain query.
+//! until now, with twenty agents of two types and five sources.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -95,9 +94,7 @@ fn at_size(arguments: &Arguments, size: u64) -> Result<MeasuredSize, Failure> {
             let begin = Instant::now();
             let answer = client.get(path, "accept-encoding: identity\r\n")?;
             took.push(begin.elapsed());
-            if answer.status != 200 {
-                return Err(format!("{path}: status {}", answer.status).into());
-            }
+            answer.must_be(200, path)?;
         }
         questions.push(MeasuredQuestion {
             sample: Sample::from_durations(took),

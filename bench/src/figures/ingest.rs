@@ -1,18 +1,14 @@
 //! How many leads a second are ingested durably, over HTTP, from 64 keep-alive connections, on SQLite or on
 //! PostgreSQL: the service, compared with a careful Node program that writes the same rows and answers the same
 //! body; on PostgreSQL on the same server, and with the service on SQLite.
-//!
-//! If a baseline is given, that build of the service takes turns with this one. Every round starts a side on an
-//! empty store and counts its rows, see `round`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::host::{self, Host};
 use crate::load::{CONNECTIONS, Load, LoadBody};
 use crate::peer::{self, Peer};
 use crate::postgres::{Server, Work};
-use crate::report::{Cell, Report, Table, none, seconds, time};
+use crate::report::{Cell, Report, Table, none, seconds};
 use crate::round::{self, BaselineRatio, NOISE, Round, middle};
 use crate::rows::StoredRows;
 use crate::sample::median;
@@ -116,9 +112,8 @@ impl Side {
 }
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
-    let (sides, sync) = rounds(arguments, ON_SQLITE, None)?;
+    let sides = Sides::measure(arguments, ON_SQLITE, None)?;
     let mut report = Report::new("ingest", "Leads ingested durably");
-    let sides = Sides { arguments, sides };
     let node = sides.times((Program::Service, Kind::Lead), (Program::Node, Kind::Lead));
     report.aim(
         "at least 1.5 times the leads of fastify + better-sqlite3 with group commit",
@@ -144,7 +139,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     report.note("Delivery only means a body of the same size in which the converter finds no lead: it is converted and stored as a delivery row without anything else.");
     report.note(format!(
         "All: SQLite, WAL, synchronous=FULL; one write of 4 KiB with fdatasync takes {} here. No access log on any side.",
-        time(sync)
+        seconds(sides.sync)
     ));
     sides.notes(&mut report)?;
     Ok(report)
@@ -152,9 +147,8 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 
 pub fn measure_on_postgres(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
-    let (sides, sync) = rounds(arguments, ON_POSTGRES, Some(&server))?;
+    let sides = Sides::measure(arguments, ON_POSTGRES, Some(&server))?;
     let mut report = Report::new("ingest-postgres", "Leads ingested durably on PostgreSQL");
-    let sides = Sides { arguments, sides };
     let node = sides.times((Program::Service, Kind::Lead), (Program::Node, Kind::Lead));
     report.aim(
         "at least 2 times the leads of fastify + pg with a pool of 16",
@@ -183,41 +177,12 @@ pub fn measure_on_postgres(arguments: &Arguments) -> Result<Report, Failure> {
     let p99 = middle(own, |round| round.outcome.latency().p99().as_secs_f64());
     report.note(format!(
         "One write of 4 KiB with fdatasync takes {} here; p99 of the service is {}.",
-        time(sync),
+        seconds(sides.sync),
         seconds(p99)
     ));
     sides.notes(&mut report)?;
     server.version(&mut report)?;
     Ok(report)
-}
-
-/// Measures these sides in each round, but those of a baseline that is not there. Returns the median of a sync,
-/// too.
-fn rounds(
-    arguments: &Arguments,
-    all: &[(Program, Kind, &'static str)],
-    server: Option<&Server>,
-) -> Result<(Vec<Side>, Duration), Failure> {
-    let mut sides: Vec<Side> = (all.iter())
-        .filter(|(program, ..)| arguments.baseline.is_some() || *program != Program::Baseline)
-        .map(|&(program, kind, name)| Side {
-            program,
-            kind,
-            name,
-            rounds: Vec::new(),
-        })
-        .collect();
-    let mut sync = Vec::new();
-    for number in 1..=arguments.rounds {
-        for side in round::in_turn(&mut sides, number) {
-            let folder = arguments.scratch()?;
-            sync.push(round::sync_time(folder.path())?.as_secs_f64());
-            let server = server.filter(|_| side.kind != Kind::OnSqlite);
-            let round = one_round(arguments, server, side, folder.path());
-            side.rounds.push(round::told(number, side.name, round)?);
-        }
-    }
-    Ok((sides, Duration::from_secs_f64(median(sync))))
 }
 
 fn one_round(
@@ -280,9 +245,43 @@ fn one_round(
 struct Sides<'a> {
     arguments: &'a Arguments,
     sides: Vec<Side>,
+    /// The median of a sync, in seconds.
+    sync: f64,
 }
 
-impl Sides<'_> {
+impl<'a> Sides<'a> {
+    /// Measures these sides in each round, but those of a baseline that is not there.
+    fn measure(
+        arguments: &'a Arguments,
+        all: &[(Program, Kind, &'static str)],
+        server: Option<&Server>,
+    ) -> Result<Self, Failure> {
+        let mut sides: Vec<Side> = (all.iter())
+            .filter(|(program, ..)| arguments.baseline.is_some() || *program != Program::Baseline)
+            .map(|&(program, kind, name)| Side {
+                program,
+                kind,
+                name,
+                rounds: Vec::new(),
+            })
+            .collect();
+        let mut sync = Vec::new();
+        for number in 1..=arguments.rounds {
+            for side in round::in_turn(&mut sides, number) {
+                let folder = arguments.scratch()?;
+                sync.push(round::sync_time(folder.path())?);
+                let server = server.filter(|_| side.kind != Kind::OnSqlite);
+                let round = one_round(arguments, server, side, folder.path());
+                side.rounds.push(round::told(number, side.name, round)?);
+            }
+        }
+        Ok(Self {
+            arguments,
+            sides,
+            sync: median(sync),
+        })
+    }
+
     fn rounds(&self, (program, kind): (Program, Kind)) -> Option<&[Round]> {
         let is_it = |side: &&Side| side.program == program && side.kind == kind;
         Some(&self.sides.iter().find(is_it)?.rounds)

@@ -1,10 +1,8 @@
 //! Versions that are compared and rolled out while a source sends leads: what a verification, a shadow
 //! and a canary cost the senders, and how long a component takes from its file until it serves.
 //!
-//! The source sends at a fixed rate far below what the service ingests, and latency is
-//! measured from when each lead was due. The sides of the comparison take turns on one
-//! host, there and back in each round, so that what changes slowly affects all of them.
-//! The two versions of that comparison are the same code under two numbers.
+//! The source sends at a fixed rate far below what the service ingests. The sides of the
+//! comparison take turns there and back, so that what changes slowly affects all of them.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;

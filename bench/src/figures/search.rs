@@ -42,15 +42,11 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     eprintln!("  making {NAMES} names");
     let names = names(chance);
     let built = build(&names)?;
+    let whole = |words: Vec<String>, _: &mut Chance| words;
     let kinds = [
-        Kind::new("a whole name", &names, chance, |words, _| words),
+        Kind::new("a whole name", &names, chance, whole),
         Kind::new("two to four words of one", &names, chance, part),
-        Kind::new(
-            "a whole name with a word of its own",
-            &names,
-            chance,
-            |words, _| words,
-        ),
+        Kind::new(WITH_OWN_WORD, &names, chance, whole),
     ];
     let mut own: Vec<_> = kinds
         .iter()
@@ -160,6 +156,8 @@ fn part(words: Vec<String>, chance: &mut Chance) -> Vec<String> {
     words[from..from + count].to_vec()
 }
 
+const WITH_OWN_WORD: &str = "a whole name with a word of its own";
+
 struct Kind {
     name: &'static str,
     terms: Vec<(usize, String)>,
@@ -172,7 +170,7 @@ impl Kind {
         chance: &mut Chance,
         choose: impl Fn(Vec<String>, &mut Chance) -> Vec<String>,
     ) -> Self {
-        let is_unique = name.ends_with("of its own");
+        let is_unique = name == WITH_OWN_WORD;
         let mut terms = Vec::new();
         while terms.len() < TERMS {
             let mut number = chance.below(names.len());

@@ -40,17 +40,13 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let other = variant::of(&component, 1)?;
     let server = Server::start(arguments)?;
     let database = server.database()?;
-    let folders: Vec<_> = HOSTS
-        .iter()
-        .map(|_| arguments.scratch())
-        .collect::<Result<_, _>>()?;
-    let mut hosts: Vec<Host> = HOSTS
-        .iter()
-        .zip(&folders)
-        .map(|(name, folder)| {
-            Host::start_as(name, &arguments.leadhost, folder.path(), &database.store())
-        })
-        .collect::<Result<_, _>>()?;
+    let (mut folders, mut hosts) = (Vec::new(), Vec::new());
+    for name in HOSTS {
+        let folder = arguments.scratch()?;
+        let (program, store) = (&arguments.leadhost, database.store());
+        hosts.push(Host::start_as(name, program, folder.path(), &store)?);
+        folders.push(folder);
+    }
     let first = hosts[0].activate(&component)?;
     let workspace = hosts[0].apply()?;
     let second = hosts[0].activate(&other)?;

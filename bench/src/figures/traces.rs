@@ -1,8 +1,5 @@
 //! The cost of traces: leads ingested durably over HTTP from 64 keep-alive connections, by the same
 //! build without traces, with the default share of traces exported, and with all of them.
-//!
-//! The sides take turns; every round starts one on an empty data folder and counts its rows, see
-//! `round`.
 
 use crate::host::{self, Host};
 use crate::load::{CONNECTIONS, Load, LoadBody};
