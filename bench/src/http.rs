@@ -14,7 +14,7 @@ use crate::Failure;
 pub struct Client {
     stream: TcpStream,
     address: SocketAddr,
-    bearer: Option<String>,
+    key: String,
     received: Vec<u8>,
 }
 
@@ -28,21 +28,23 @@ pub struct Response {
 
 impl Response {
     pub fn json(&self) -> Result<Value, Failure> {
-        let text = String::from_utf8_lossy(&self.body);
-        if (200..300).contains(&self.status) {
-            Ok(serde_json::from_slice(&self.body)?)
-        } else {
-            Err(format!("status {}: {text}", self.status).into())
+        match self.status {
+            200..300 => Ok(serde_json::from_slice(&self.body)?),
+            _ => Err(self.refusal("an answer")),
         }
     }
 
     /// Checks the status of the answer about `what`.
     pub fn must_be(&self, status: u16, what: &str) -> Result<(), Failure> {
-        if self.status == status {
-            return Ok(());
+        match self.status == status {
+            true => Ok(()),
+            false => Err(self.refusal(what)),
         }
+    }
+
+    fn refusal(&self, what: &str) -> Failure {
         let text = String::from_utf8_lossy(&self.body);
-        Err(format!("{what}: status {}: {text:.300}", self.status).into())
+        format!("{what}: status {}: {text:.300}", self.status).into()
     }
 }
 
@@ -50,10 +52,11 @@ impl Client {
     /// Connects to an address. Requests carry `bearer`, if there is one; an answer may take two
     /// minutes.
     pub fn connect(address: SocketAddr, bearer: Option<&str>) -> Result<Self, Failure> {
+        let key = bearer.map(|bearer| format!("authorization: Bearer {bearer}\r\n"));
         Ok(Self {
             stream: open(address, Duration::from_secs(120))?,
             address,
-            bearer: bearer.map(str::to_owned),
+            key: key.unwrap_or_default(),
             received: Vec::new(),
         })
     }
@@ -97,11 +100,7 @@ impl Client {
         headers: &str,
         body: &[u8],
     ) -> Result<Response, Failure> {
-        let key = match &self.bearer {
-            Some(bearer) => format!("authorization: Bearer {bearer}\r\n"),
-            None => String::new(),
-        };
-        let (headers, mut request) = (format!("{key}{headers}"), Vec::new());
+        let (headers, mut request) = (format!("{}{headers}", self.key), Vec::new());
         write_request(&mut request, self.address, [method, path], &headers, body);
         self.stream.write_all(&request)?;
         self.answer()

@@ -116,14 +116,10 @@ pub struct Build<'a> {
 
 impl Arguments {
     pub fn builds(&self) -> Vec<Build<'_>> {
-        let service = Build {
-            name: SERVICE,
-            program: &self.leadhost,
-        };
-        let baseline = self.baseline.as_deref().map(|program| Build {
-            name: BASELINE,
-            program,
-        });
+        let build = |name, program| Build { name, program };
+        let baseline = self.baseline.as_deref();
+        let baseline = baseline.map(|program| build(BASELINE, program));
+        let service = build(SERVICE, &self.leadhost);
         std::iter::once(service).chain(baseline).collect()
     }
 

@@ -4,7 +4,6 @@
 
 use crate::Failure;
 
-/// The manifest of the converter that the figures use.
 const MANIFEST: &str = include_str!("../../plugins/converter-grupo-olx/Cargo.toml");
 
 /// The version of that converter, so many patches later.

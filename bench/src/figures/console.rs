@@ -21,7 +21,6 @@ use crate::{Arguments, Failure};
 const TIMES: usize = 60;
 const WARM_UP: usize = 3;
 
-/// The limit for the slowest of a hundred requests of a page.
 const MOST_P99: Duration = Duration::from_millis(50);
 
 /// Deliveries a second that come in meanwhile: more than 10 000 a minute.

@@ -336,7 +336,6 @@ pub(super) fn pull_since(
     Err(format!("{}: a pull gave {rows} rows of {expected}", form.name).into())
 }
 
-/// Returns the path of the page at a cursor; without one, of the first page.
 pub(super) fn path(cursor: Option<&str>) -> String {
     match cursor {
         Some(cursor) => format!("/v1/export/messages?limit={PAGE}&cursor={cursor}"),

@@ -114,7 +114,7 @@ impl Side {
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let sides = Sides::measure(arguments, ON_SQLITE, None)?;
     let mut report = Report::new("ingest", "Leads ingested durably");
-    let node = sides.times((Program::Service, Kind::Lead), (Program::Node, Kind::Lead));
+    let node = sides.times(Kind::Lead, (Program::Node, Kind::Lead));
     report.aim(
         "at least 1.5 times the leads of fastify + better-sqlite3 with group commit",
         format!("{node:.2} times"),
@@ -130,11 +130,8 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     sides.table(&mut report, "the sync of their commit", false);
     report.note(format!(
         "Delivery only: {:.2} times Node. Sharing a commit: {:.1} times a commit for each request.",
-        sides.times((Program::Service, Kind::Raw), (Program::Node, Kind::Raw)),
-        sides.times(
-            (Program::Service, Kind::Lead),
-            (Program::Service, Kind::Alone)
-        ),
+        sides.times(Kind::Raw, (Program::Node, Kind::Raw)),
+        sides.times(Kind::Lead, (Program::Service, Kind::Alone)),
     ));
     report.note("Delivery only means a body of the same size in which the converter finds no lead: it is converted and stored as a delivery row without anything else.");
     report.note(format!(
@@ -149,7 +146,7 @@ pub fn measure_on_postgres(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let sides = Sides::measure(arguments, ON_POSTGRES, Some(&server))?;
     let mut report = Report::new("ingest-postgres", "Leads ingested durably on PostgreSQL");
-    let node = sides.times((Program::Service, Kind::Lead), (Program::Node, Kind::Lead));
+    let node = sides.times(Kind::Lead, (Program::Node, Kind::Lead));
     report.aim(
         "at least 2 times the leads of fastify + pg with a pool of 16",
         format!("{node:.2} times"),
@@ -165,9 +162,9 @@ pub fn measure_on_postgres(arguments: &Arguments) -> Result<Report, Failure> {
     sides.table(&mut report, "their commit", true);
     report.note(format!(
         "{:.2} times Node when that writes all of a request's rows by one statement, {:.2} times with deliveries only. PostgreSQL gives {:.2} times the leads of SQLite.",
-        sides.times((Program::Service, Kind::Lead), (Program::Node, Kind::AtOnce)),
-        sides.times((Program::Service, Kind::Raw), (Program::Node, Kind::Raw)),
-        sides.times((Program::Service, Kind::Lead), (Program::Service, Kind::OnSqlite)),
+        sides.times(Kind::Lead, (Program::Node, Kind::AtOnce)),
+        sides.times(Kind::Raw, (Program::Node, Kind::Raw)),
+        sides.times(Kind::Lead, (Program::Service, Kind::OnSqlite)),
     ));
     report.note("All on one server of its own with default settings but for 256 MiB of shared buffers and no checkpoint within a round: fsync and synchronous_commit on.");
     report.note("Node's stamps come from a sequence; the service's from the feed clock, whose row a transaction locks to its end.");
@@ -287,9 +284,10 @@ impl<'a> Sides<'a> {
         Some(&self.sides.iter().find(is_it)?.rounds)
     }
 
-    fn times(&self, one: (Program, Kind), other: (Program, Kind)) -> f64 {
+    /// The service's rate of a kind, as a multiple of another side's.
+    fn times(&self, kind: Kind, other: (Program, Kind)) -> f64 {
         let rate = |of| self.rounds(of).map_or(0.0, round::rate);
-        rate(one) / rate(other)
+        rate((Program::Service, kind)) / rate(other)
     }
 
     /// The service's results of a kind beside the baseline's.

@@ -33,19 +33,6 @@ pub(super) struct Activation {
     pub(super) digest: String,
 }
 
-impl Activation {
-    /// Reads the answer to a command, which comes when every host uses the version.
-    pub(super) fn answered(began: Instant, answer: &Value) -> Result<Self, Failure> {
-        let answered = Instant::now();
-        host::nobody_is_behind(answer)?;
-        Ok(Self {
-            began,
-            answered,
-            digest: host::text(answer, "/digest")?,
-        })
-    }
-}
-
 #[derive(Default)]
 pub(super) struct Swaps {
     pub(super) activations: Vec<Activation>,
@@ -54,6 +41,18 @@ pub(super) struct Swaps {
 }
 
 impl Swaps {
+    /// Notes an activation by its answer, which comes when every host uses the version.
+    pub(super) fn activated(&mut self, began: Instant, answer: &Value) -> Result<(), Failure> {
+        let answered = Instant::now();
+        host::nobody_is_behind(answer)?;
+        self.activations.push(Activation {
+            began,
+            answered,
+            digest: host::text(answer, "/digest")?,
+        });
+        Ok(())
+    }
+
     /// Notes a spell from this time until now.
     pub(super) fn spell(&mut self, name: &'static str, from: Instant) {
         self.spells.push((name, from, Instant::now()));
@@ -99,9 +98,7 @@ fn swap(host: &Host, digests: [&str; 2]) -> Result<Swaps, Failure> {
         for _ in 0..SWAPS / SPELLS {
             let began = Instant::now();
             let digest = digests[swaps.activations.len() % 2];
-            let answer = Host::activate_stored(&mut admin, digest)?;
-            let activation = Activation::answered(began, &answer)?;
-            swaps.activations.push(activation);
+            swaps.activated(began, &Host::activate_stored(&mut admin, digest)?)?;
             std::thread::sleep(PAUSE.saturating_sub(began.elapsed()));
         }
         swaps.spell(SPELLS_OF[1], from);
@@ -178,7 +175,7 @@ pub(super) fn note_answers(report: &mut Report, outcome: &LoadOutcome, judged: &
 /// Adds a line for the spells of each name. Returns the p99 of each.
 pub(super) fn spells_table(
     report: &mut Report,
-    caption: String,
+    caption: impl Into<String>,
     names: &[&'static str],
     outcome: &LoadOutcome,
     swaps: &Swaps,

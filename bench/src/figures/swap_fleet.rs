@@ -114,8 +114,7 @@ fn swap_all(hosts: &[Host], component: &[u8], digests: [&str; 2]) -> Result<Swap
         let digest = digests[number % 2];
         let began = Instant::now();
         let answer = Host::activate_stored(&mut admins[number % hosts.len()], digest)?;
-        let activation = Activation::answered(began, &answer)?;
-        swaps.activations.push(activation);
+        swaps.activated(began, &answer)?;
         std::thread::sleep(PAUSE);
     }
     swaps.spell(AT_HAND, from);
@@ -125,8 +124,7 @@ fn swap_all(hosts: &[Host], component: &[u8], digests: [&str; 2]) -> Result<Swap
         let variant = variant::of(component, patches)?;
         let began = Instant::now();
         let answer = host::upload(&mut admins[number % hosts.len()], &variant, true)?;
-        let activation = Activation::answered(began, &answer)?;
-        swaps.activations.push(activation);
+        swaps.activated(began, &answer)?;
         std::thread::sleep(PAUSE);
     }
     swaps.spell(OF_NEW, from);
@@ -175,7 +173,7 @@ fn report(outcome: &LoadOutcome, swaps: &Swaps, judged: &Judged, lingered: &Samp
         table.row([what.into(), count(sample.len() as f64), p50, slowest]);
     }
     report.table(table);
-    let caption = "All hosts together meanwhile:".to_owned();
+    let caption = "All hosts together meanwhile:";
     let names = [NOTHING, AT_HAND, OF_NEW];
     swap::spells_table(&mut report, caption, &names, outcome, swaps);
     swap::note_answers(&mut report, outcome, judged);
