@@ -100,9 +100,8 @@ fn seed(seeds: Seeds<'_>, workspace: &Workspace) -> Result<(), Failure> {
 fn timed(request: impl FnMut(u64) -> Result<Duration, Failure>) -> Result<Sample, Failure> {
     let numbers = (1..=WARM_UP + TIMES).map(|at| at * 7_919 * 31 % DEALS + 1);
     let took = numbers.map(request).collect::<Result<Vec<_>, _>>()?;
-    Ok(Sample::from_durations(
-        took.into_iter().skip(WARM_UP as usize),
-    ))
+    let counted = took.into_iter().skip(WARM_UP as usize);
+    Ok(Sample::from_durations(counted))
 }
 
 fn lookups(client: &mut Client, key: &str) -> Result<Sample, Failure> {

@@ -148,14 +148,10 @@ fn send(
                 "language": {"code": "pt_BR"},
                 "components": [{"type": "body", "parameters": [{"type": "text", "text": "Helena"}]}],
             },
-        });
+        })
+        .to_string();
         let begin = Instant::now();
-        let answer = client.send(
-            "POST",
-            "/send-notification",
-            &headers,
-            body.to_string().as_bytes(),
-        )?;
+        let answer = client.send("POST", "/send-notification", &headers, body.as_bytes())?;
         took.push(begin.elapsed());
         let said = answer.json()?;
         if said["success"] != true {

@@ -444,27 +444,15 @@ fn write_report(
         ),
         "way | term | p50 | p99 | p50, processor | p99, processor | its name in the first ten",
     );
-    for Searches {
-        way,
-        kind,
-        wall,
-        processor,
-        found,
-    } in own.iter().chain(theirs)
-    {
-        let [p50, p99, _] = wall.cells();
-        let processor = processor.as_ref().map(Sample::cells);
+    for of in own.iter().chain(theirs) {
+        let [p50, p99, _] = of.wall.cells();
+        let processor = of.processor.as_ref().map(Sample::cells);
         let [own_p50, own_p99, _] = processor.unwrap_or_else(|| [none(), none(), none()]);
-        let found = found.map_or_else(none, |found| format!("{:.0} %", found * 100.0).into());
-        table.row([
-            (*way).into(),
-            (*kind).into(),
-            p50,
-            p99,
-            own_p50,
-            own_p99,
-            found,
-        ]);
+        let found = of
+            .found
+            .map(|found| format!("{:.0} %", found * 100.0).into());
+        let (way, kind, found) = (of.way.into(), of.kind.into(), found.unwrap_or_else(none));
+        table.row([way, kind, p50, p99, own_p50, own_p99, found]);
     }
     report.table(table);
     report.note(format!(
