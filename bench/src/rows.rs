@@ -212,7 +212,7 @@ pub async fn open_postgres(url: &str, schema: &str) -> Result<PgConnection, Fail
     Ok(options.connect().await?)
 }
 
-/// Returns the number that a query of the service's tables on PostgreSQL finds.
+/// Returns the number that a query finds on PostgreSQL.
 pub fn number(url: &str, sql: String) -> Result<i64, Failure> {
     block_on(async {
         let mut connection = open_postgres(url, SCHEMA).await?;

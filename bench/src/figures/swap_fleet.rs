@@ -90,8 +90,9 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 fn wait_for_connection(host: &mut Host, path: &str, number: u64) -> Result<(), Failure> {
     let mut body = Vec::new();
     lead::write(number, &mut body);
-    let mut client = Client::connect(host.gateway, None)?;
+    let gateway = host.gateway;
     host.process.wait_for("it knew the connection", || {
+        let mut client = Client::connect(gateway, None).ok()?;
         let answer = client.post(path, "application/json", &body).ok()?;
         (answer.status == 200).then_some(())
     })
