@@ -60,8 +60,9 @@ async fn each_act_is_a_row_before_and_after_it_and_reading_is_none(on: On) {
 /// Adds the row of an act that has begun and has no outcome. Returns its number.
 pub(super) async fn begin(operator: &Operator, target: &str) -> i64 {
     let host = &operator.host;
-    let act = (OperatorAct::PauseConnection, target);
+    let act = (OperatorAct::Apply, target);
     let begun = Act {
+        act: "pause-connection".to_owned(),
         outcome: ActOutcome::Begun,
         ..Act::done(AuditActor::service(SERVICE), host.now(), act, &json!({}))
     };
@@ -383,7 +384,7 @@ async fn unreadable_parameters_are_refused(on: On) {
     }
     let unknown = operator.ask("GET", "/audit?act=nosuch").send().await;
     let unknown = unknown.expect(400).json()["error"].to_string();
-    has!(unknown, "there are apply, create-key,");
+    has!(unknown, "there are apply, import-products,");
 }
 
 /// Returns the detail of the newest row about this act, and its outcome.

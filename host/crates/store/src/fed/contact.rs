@@ -37,12 +37,18 @@ fed!(ContactRecord: ContactId in CONTACTS of Contacts, may_meet: false, is_over:
 impl ContactRecord {
     /// Returns what the receipt of a repair keeps of a contact that it merges into another one.
     pub fn before_merge(&self) -> Value {
-        json!({
-            "name": self.name,
-            "email": self.email,
-            "phone_number": self.phone_number,
-            "props": self.props,
-        })
+        // Names every field, so that none is forgotten.
+        let Self {
+            workspace: _,
+            name,
+            email,
+            phone_number,
+            banned_at: _,
+            props,
+            edited: _,
+            change: _,
+        } = self;
+        json!({ "name": name, "email": email, "phone_number": phone_number, "props": props })
     }
 
     /// Returns the contact of which a receipt has kept this, to be created again.

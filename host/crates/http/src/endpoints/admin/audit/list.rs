@@ -1,6 +1,6 @@
+use crate::endpoints::admin::acts;
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::audit::Audit;
-use leadhost_domain::audit::OperatorAct;
 use leadhost_store::AuditFilter;
 
 /// What `before` and `after` are.
@@ -27,10 +27,10 @@ pub async fn list(call: &Call<'_>) -> ApiResult {
     let limit = page_limit(&query)?;
     let store = &call.http.core.store;
     let after = query.whole("after", ROW)?;
-    let act = query.word("act", "an act", &OperatorAct::ALL, OperatorAct::as_str)?;
+    let act = query.word("act", "an act", &acts(), |act| act)?;
     let filter = AuditFilter {
         actor: query.filled(&["actor"]).map(str::to_owned),
-        act: act.map(|act| act.as_str().to_owned()),
+        act: act.map(str::to_owned),
         since: moment(call, "since")?,
         before: query.whole("before", ROW)?,
         folded: flag(call, "folded")?,
