@@ -51,7 +51,7 @@ pub fn rust_component(package: &str) -> Vec<u8> {
     if let Some(component) = built.get(package) {
         return component.clone();
     }
-    let component = if has_target(UNKNOWN).expect("rustc starts") {
+    let component = if has_target(UNKNOWN).expect("rustc has a folder") {
         let module = compile(package, UNKNOWN);
         ComponentEncoder::default()
             .validate(true)

@@ -40,6 +40,9 @@ pub fn forget_own_package(command: &mut Command) {
 pub fn sysroot() -> io::Result<PathBuf> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let said = Command::new(rustc).args(["--print", "sysroot"]).output()?;
+    if !said.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&said.stderr)));
+    }
     Ok(PathBuf::from(String::from_utf8_lossy(&said.stdout).trim()))
 }
 

@@ -82,7 +82,7 @@ impl Install {
 
     /// Adds a target to the active toolchain through rustup, unless it is there.
     pub fn rust_target(self, triple: &str, why: &str) -> Result<(), Failure> {
-        if has_target(triple).context("starting rustc")? {
+        if has_target(triple).context("asking rustc for its folder")? {
             return Ok(());
         }
         if !self.allowed || process::find("rustup").is_none() {

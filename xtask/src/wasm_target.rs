@@ -111,7 +111,9 @@ fn debian_is_complete() -> bool {
 /// Debian's Rust has no linker for WebAssembly; the one of the active toolchain
 /// reads the same formats.
 fn linker() -> Result<PathBuf, Failure> {
-    let own = sysroot().context("starting rustc")?.join("lib/rustlib");
+    let own = sysroot()
+        .context("asking rustc for its folder")?
+        .join("lib/rustlib");
     let bundled = std::fs::read_dir(&own)
         .into_iter()
         .flatten()

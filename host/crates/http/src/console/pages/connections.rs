@@ -12,8 +12,8 @@ use leadhost_domain::text::written_out;
 pub static ROUTES: &[Route] = pages! {
     GET "/connections" => page list();
     GET "/connections/{connection}" => page show(connection);
-    POST "/connections/{connection}/secret" => form "/connections/{}" change(connection, form, (true));
-    POST "/connections/{connection}/config" => form "/connections/{}" change(connection, form, (false));
+    POST "/connections/{connection}/secret" => form "/connections/{}" secret(connection, form);
+    POST "/connections/{connection}/config" => form "/connections/{}" config(connection, form);
     POST "/connections/{connection}/try" => form "/connections/{}" try_config(connection, form);
     POST "/connections/{connection}/test" => form "/connections" test(connection, form);
     POST "/connections/{connection}/pause" => form "/connections" pause(connection, form, (Kind::Connection));
@@ -98,17 +98,23 @@ async fn last_body(visit: &Visit<'_>, which: &str) -> PageResult<String> {
     })
 }
 
-/// Sets a secret of a connection, or changes its configuration. A refusal is shown on its page.
-async fn change(
+async fn secret(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
+    let done = change::secret(visit, Kind::Connection, which, form).await;
+    or_refusal(visit, which, form, done).await
+}
+
+async fn config(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
+    let done = change::config(visit, Kind::Connection, which, form).await;
+    or_refusal(visit, which, form, done).await
+}
+
+/// Shows the refusal of a change on its page.
+async fn or_refusal(
     visit: &Visit<'_>,
     which: &str,
     form: &Form,
-    is_secret: bool,
+    done: PageResult<FormOutcome>,
 ) -> PageResult<FormOutcome> {
-    let done = match is_secret {
-        true => change::secret(visit, Kind::Connection, which, form).await,
-        false => change::config(visit, Kind::Connection, which, form).await,
-    };
     let refusal = match done {
         Ok(done) => return Ok(done),
         Err(refusal) => refusal,

@@ -6,8 +6,8 @@ use leadhost_admin_api::instances::{InstanceView, Templates};
 pub static ROUTES: &[Route] = pages! {
     GET "/instances" => page list();
     GET "/instances/{instance}" => page show(instance);
-    POST "/instances/{instance}/secret" => form "/instances/{}" change(instance, form, (true));
-    POST "/instances/{instance}/config" => form "/instances/{}" change(instance, form, (false));
+    POST "/instances/{instance}/secret" => form "/instances/{}" secret(instance, form);
+    POST "/instances/{instance}/config" => form "/instances/{}" config(instance, form);
     POST "/instances/{instance}/pause" => form "/instances" pause(instance, form, (Kind::Instance));
     POST "/instances/{instance}/resume" => form "/instances" resume(instance, (Kind::Instance));
     POST "/instances/{instance}/sync-templates" => form "/instances" sync_templates(instance);
@@ -71,17 +71,23 @@ async fn sync_templates(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcom
     ))
 }
 
-/// Sets a secret of an instance, or changes its configuration. A refusal is shown on its page.
-async fn change(
+async fn secret(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
+    let done = change::secret(visit, Kind::Instance, which, form).await;
+    or_refusal(visit, which, form, done).await
+}
+
+async fn config(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
+    let done = change::config(visit, Kind::Instance, which, form).await;
+    or_refusal(visit, which, form, done).await
+}
+
+/// Shows the refusal of a change on its page.
+async fn or_refusal(
     visit: &Visit<'_>,
     which: &str,
     form: &Form,
-    is_secret: bool,
+    done: PageResult<FormOutcome>,
 ) -> PageResult<FormOutcome> {
-    let done = match is_secret {
-        true => change::secret(visit, Kind::Instance, which, form).await,
-        false => change::config(visit, Kind::Instance, which, form).await,
-    };
     let refusal = match done {
         Ok(done) => return Ok(done),
         Err(refusal) => refusal,
