@@ -109,10 +109,14 @@ fn described(column: &ColumnSchema) -> String {
     format!("{} {kind}{null}", column.name)
 }
 
-/// The primary key.
+/// The primary key: of a table with a feed, only the feed's index begins with the workspace.
 fn key(table: &TableSchema) -> Vec<&str> {
-    let led = table.leads_with_workspace.then_some("workspace_id");
-    led.into_iter().chain(table.key.iter().copied()).collect()
+    let mut key = table.key.to_vec();
+    if table.keyed_with_workspace {
+        let place = if table.feed.is_some() { key.len() } else { 0 };
+        key.insert(place, "workspace_id");
+    }
+    key
 }
 
 #[tokio::test]

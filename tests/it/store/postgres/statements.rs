@@ -1,6 +1,8 @@
 //! Every statement of the store, as the server sees it: it can be prepared against
 //! the schema, and never reads a growing table from end to end.
 
+use std::collections::HashMap;
+
 use leadhost_store::postgres::{HELLO, statements};
 use sqlx::{Either, SqlSafeStr as _, Statement as _};
 
@@ -113,6 +115,7 @@ type Reason = (&'static str, &'static str, &'static str);
 /// exist.
 async fn read_whole(service: &mut PgConnection) -> (Vec<String>, Vec<&'static Reason>) {
     run(service, HELLO).await;
+    let indexes = indexes(service).await;
     let mut used = vec![false; WHOLE.len()];
     let mut wrong = Vec::new();
     // A lock has no plan.
@@ -122,7 +125,7 @@ async fn read_whole(service: &mut PgConnection) -> (Vec<String>, Vec<&'static Re
     for (area, sql) in planned {
         let plan = explain(service, sql).await;
         let mut read = Vec::new();
-        walk(&plan, None, &mut read);
+        walk(&plan, None, &indexes, &mut read);
         for (table, how) in read {
             let known = WHOLE
                 .iter()
@@ -192,45 +195,77 @@ async fn explain(service: &mut PgConnection, sql: &'static str) -> Value {
     plan[0]["Plan"].clone()
 }
 
+/// Returns the first column of each index, but for the workspace.
+async fn indexes(service: &mut PgConnection) -> HashMap<String, String> {
+    let rows: Vec<(String, String)> = sqlx::query_as(
+        "select distinct on (name) name, of
+         from (select c.relname::text as name, k, pg_get_indexdef(c.oid, k, true) as of
+           from pg_index as i
+           join pg_class as c on c.oid = i.indexrelid
+           cross join generate_series(1, i.indnkeyatts) as k) as columns
+         where of <> 'workspace_id'
+         order by name, k",
+    )
+    .fetch_all(service)
+    .await
+    .expect("the indexes are read");
+    rows.into_iter().collect()
+}
+
 /// Collects the reads of growing tables without a condition of their own.
-fn walk(node: &Value, table: Option<&str>, read: &mut Vec<(String, String)>) {
+fn walk(
+    node: &Value,
+    table: Option<&str>,
+    indexes: &HashMap<String, String>,
+    read: &mut Vec<(String, String)>,
+) {
     let kind = node["Node Type"].as_str().unwrap_or_default();
     let table = node["Relation Name"].as_str().or(table);
     if let Some(table) = table.filter(|table| GROWING.contains(table)) {
         let condition = node["Index Cond"].as_str();
+        let index = node["Index Name"]
+            .as_str()
+            .and_then(|name| indexes.get(name));
         let reads = match kind {
             "Seq Scan" | "Bitmap Heap Scan" => true,
-            "Index Scan" | "Index Only Scan" | "Bitmap Index Scan" => !condition.is_some_and(leads),
+            "Index Scan" | "Index Only Scan" | "Bitmap Index Scan" => {
+                !condition.is_some_and(|condition| leads(condition, index))
+            }
             _ => false,
         };
         if reads {
-            let how = format!("{kind} on {:?}", condition.unwrap_or_default());
+            let index = node["Index Name"].as_str().unwrap_or("no index");
+            let how = format!("{kind} on {:?} of {index}", condition.unwrap_or_default());
             read.push((table.to_owned(), how));
         }
     }
     for below in node["Plans"].as_array().into_iter().flatten() {
         // A bitmap scan names its table above the index.
         let of_same = table.filter(|_| kind.starts_with("Bitmap"));
-        walk(below, of_same, read);
+        walk(below, of_same, indexes, read);
     }
 }
 
-/// Whether an index condition narrows more than the workspace, which the policy
-/// adds to every query.
-fn leads(condition: &str) -> bool {
+/// Whether an index condition narrows the first column of the index that is not the workspace. One
+/// on a later column alone still reads all entries of the workspace.
+fn leads(condition: &str, first: Option<&String>) -> bool {
     condition
         .split(" AND ")
         // The column is on the left: `((workspace_id = $1) AND (id < $2))`.
         .filter_map(|part| part.trim_start_matches('(').split(' ').next())
-        .any(|column| column != "workspace_id")
+        .any(|column| first.is_some_and(|first| first == column))
 }
 
 #[test]
-fn a_condition_on_the_workspace_alone_does_not_count_as_selective() {
-    assert!(!leads("(workspace_id = ANY ($0))"));
-    assert!(!leads(
-        "((workspace_id = ANY ($0)) AND (workspace_id = $1))"
-    ));
-    assert!(!leads("(workspace_id = w.id)"));
-    assert!(leads("((workspace_id = ANY ($0)) AND (id = $1))"));
+fn a_condition_that_skips_a_column_of_the_index_does_not_count_as_selective() {
+    let id = "id".to_owned();
+    for (condition, expected) in [
+        ("(workspace_id = ANY ($0))", false),
+        ("((workspace_id = ANY ($0)) AND (workspace_id = $1))", false),
+        ("(workspace_id = w.id)", false),
+        ("((workspace_id = ANY ($0)) AND (id = $1))", true),
+        ("((workspace_id = $1) AND (person_id = $2))", false),
+    ] {
+        assert_eq!(leads(condition, Some(&id)), expected, "{condition}");
+    }
 }

@@ -9,7 +9,7 @@ use crate::schema::described::table;
 table! {
     pub static CONTACTS: "contacts" {
         key: &["id"],
-        leads_with_workspace: true,
+        keyed_with_workspace: true,
         feed: Some(Entity::Contacts),
     }
 

@@ -11,7 +11,7 @@ use leadhost_domain::provenance::Provenance;
 table! {
     pub static DEALS: "deals" {
         key: &["id"],
-        leads_with_workspace: true,
+        keyed_with_workspace: true,
         feed: Some(Entity::Deals),
     }
 

@@ -8,6 +8,7 @@
 use crate::claim_turns::{ClaimCandidate, ClaimTurns};
 use crate::decide::SendState;
 use crate::operations::batch::load::locked::{SEND, WHOLE};
+use crate::operations::deliveries::one_delivery;
 use crate::operations::prelude::*;
 use crate::schema::response;
 use crate::sql::Json;
@@ -143,17 +144,17 @@ returning workspace_id, delivery_id, item");
     // A finished delivery has no place in the queue until it is claimed. If another host has just
     // finished it, that host still has it at this moment. The lock keeps the delivery from being
     // removed for its age in the meantime.
-    static TAKE_FINISHED: Sql = sql("
+    static TAKE_FINISHED: Sql = sql(concat!("
 insert into queue (workspace_id, delivery_id, item, connection_id, status, digest, body_bytes,
   lease, lease_until_at)
-select workspace_id, id, -1, connection_id, status, ran ->> 'digest', body_bytes,
+select d.workspace_id, d.id, -1, d.connection_id, d.status, d.ran ->> 'digest', d.body_bytes,
   :lease::bigint, :until::timestamptz
-from deliveries
-where id = :id
-and status in ('converted', 'duplicate', 'rejected', 'ignored')
-for share -- postgres
+from ", one_delivery!(), "
+where d.id = :id
+and d.status in ('converted', 'duplicate', 'rejected', 'ignored')
+for share of d -- postgres
 on conflict do nothing
-returning workspace_id, delivery_id, item");
+returning workspace_id, delivery_id, item"));
 
     static TAKE_FAILED: Sql = sql("
 with found (id, place) as materialized (
@@ -162,7 +163,7 @@ with found (id, place) as materialized (
   where connection_id = any (array(select id from connections where plugin = :plugin)) -- postgres
   where connection_id in (select id from connections where plugin = :plugin)           -- sqlite
   and status in ('failed', 'parked')
-  and item = -1
+  and (item = -1) is true
   and (:after::uuid is null or delivery_id > :after::uuid)
   and (digest is null or digest <> :not_with)
   and (lease_until_at is null or lease_until_at <= :now)
@@ -214,7 +215,7 @@ from each
 fenced join sends as s
   on s.workspace_id = each.workspace_id
   and s.message_id = each.message_id
-ordered join queue as q
+fenced join queue as q
   on q.delivery_id = s.message_id
   and q.item = -2
 left join holds as h

@@ -63,6 +63,24 @@ macro_rules! filters {
     };
 }
 
+// A delivery of any workspace, and the workspaces in turn, because its key begins with the workspace in
+// PostgreSQL.
+macro_rules! one_delivery {
+    () => {
+        "
+workspaces as w                                                 -- postgres
+cross join lateral (                                            -- postgres
+  select *                                                      -- postgres
+  from deliveries                                               -- postgres
+  where workspace_id = w.id                                     -- postgres
+  and id = :id                                                  -- postgres
+  offset 0                                                      -- postgres
+) as d                                                          -- postgres
+deliveries as d                                                 -- sqlite"
+    };
+}
+pub(super) use one_delivery;
+
 // The newest of each workspace, because its key begins with the workspace in PostgreSQL.
 macro_rules! of_each_workspace {
     ($condition:literal) => {
@@ -105,15 +123,15 @@ macro_rules! among {
 }
 
 statements! {
-    static ONE: Sql = sql("
+    static ONE: Sql = sql(concat!("
 select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
   d.body_bytes, d.status, d.error, d.notes, d.ran, d.attempts, d.next_attempt_at, d.body,
   coalesce(c.name, '') as connection,
   (select count(*) from items as i
    where i.workspace_id = d.workspace_id and i.delivery_id = d.id) as items
-from deliveries as d
+from ", one_delivery!(), "
 left join connections as c on c.id = d.connection_id
-where d.id = :id");
+where d.id = :id"));
 
     static ITEMS: Sql = sql("
 select item, status, external_id, deal_id, contact_id, message
@@ -205,7 +223,7 @@ where id = :connection");
     static WORKSPACES_THAT_WAIT: Sql = sql("
 select distinct workspace_id
 from queue
-where item = -1
+where (item = -1) is true
 and status = :status
 order by workspace_id");
 

@@ -28,7 +28,7 @@ for share -- postgres
     static LOCK: Sql = sql("
 select id                          -- postgres
 from contacts                      -- postgres
-where workspace_id = :workspace    -- postgres
+where (workspace_id = :workspace) is true -- postgres
 and id in (:gone, :stays)          -- postgres
 order by id                        -- postgres
 for update                         -- postgres
@@ -40,7 +40,7 @@ select count(*) = 2
   and not exists (select 1 from conversations where contact_id = :gone)
   and not exists (select 1 from tickets where contact_id = :gone) as is_empty
 from contacts
-where workspace_id = :workspace
+where (workspace_id = :workspace) is true
 and id in (:stays, :gone)
 and (id = :stays or edited = '[]' and banned_at is null)");
 

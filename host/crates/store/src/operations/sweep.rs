@@ -73,7 +73,7 @@ for update of d skip locked -- postgres
 each (workspace_id uuid, id uuid, queued truth, now time)
 select each.workspace_id, each.id
 from each
-left join queue as q
+fenced left join queue as q
   on q.delivery_id = each.id
   and q.item = -1
 where q.delivery_id is null

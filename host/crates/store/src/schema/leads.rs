@@ -23,7 +23,7 @@ table! {
 }
 
 table! {
-    pub static DELIVERIES: "deliveries" { key: &["id"], leads_with_workspace: true }
+    pub static DELIVERIES: "deliveries" { key: &["id"], keyed_with_workspace: true }
 
     #[derive(Debug)]
     pub struct DeliveryRecord |self, row, new: &'a NewDelivery| {
@@ -65,7 +65,7 @@ table! {
 table! {
     pub static ITEMS: "items" {
         key: &["delivery_id", "item"],
-        leads_with_workspace: true,
+        keyed_with_workspace: true,
         ends: &[Ends::With("delivery_id")],
     }
 
@@ -89,7 +89,7 @@ table! {
 table! {
     pub static DELIVERY_KEYS: "delivery_keys" {
         key: &["delivery_id", "key"],
-        leads_with_workspace: true,
+        keyed_with_workspace: true,
         ends: &[Ends::With("delivery_id")],
     }
 
@@ -99,7 +99,7 @@ table! {
 table! {
     pub static FETCHES: "fetches" {
         key: &["delivery_id", "item"],
-        leads_with_workspace: true,
+        keyed_with_workspace: true,
         ends: &[Ends::With("delivery_id")],
     }
 

@@ -12,7 +12,7 @@ use leadhost_domain::message::MessageProgress;
 table! {
     pub static SENDS: "sends" {
         key: &["message_id"],
-        leads_with_workspace: true,
+        keyed_with_workspace: true,
         ends: &[Ends::With("message_id")],
     }
 

@@ -8,10 +8,10 @@ pub struct TableSchema {
     pub name: &'static str,
     /// The columns that identify a row. If a row has no natural key, the database numbers it.
     pub key: &'static [&'static str],
-    /// Whether PostgreSQL's key begins with the workspace. If not, statements phrase the condition
+    /// Whether PostgreSQL's key contains the workspace. If not, statements phrase the condition
     /// on the workspace so that the planner does not search by it, which would read all rows of the
     /// workspace.
-    pub leads_with_workspace: bool,
+    pub keyed_with_workspace: bool,
     /// The feed that the stamps of the table belong to.
     pub feed: Option<Entity>,
     /// The rules that remove rows, apart from the operations that remove them by their keys.
@@ -115,7 +115,7 @@ impl TableSchema {
     pub const NONE: Self = Self {
         name: "",
         key: &[],
-        leads_with_workspace: false,
+        keyed_with_workspace: false,
         feed: None,
         ends: &[],
         columns: &[],
@@ -152,7 +152,7 @@ impl TableSchema {
                     .iter()
                     .map(|name| format!("{name} = excluded.{name}"));
                 let own = self.key.join(", ");
-                let led = match self.leads_with_workspace {
+                let led = match self.keyed_with_workspace {
                     true => format!("{WORKSPACE}, {own}"),
                     false => own.clone(),
                 };
@@ -247,7 +247,7 @@ impl TableSchema {
     /// (workspace_id uuid, id uuid)`. The workspace is checked, but not searched by if no index
     /// begins with it.
     pub fn remove_with(&self, by: &str) -> String {
-        let workspace = match self.leads_with_workspace {
+        let workspace = match self.keyed_with_workspace {
             true => "gone.workspace_id = each.workspace_id",
             false => "(gone.workspace_id = each.workspace_id) is true",
         };
@@ -289,7 +289,7 @@ impl TableSchema {
 
     fn condition(&self, row: &str) -> String {
         let conditions = self.found_by().into_iter().map(|name| {
-            let is_led = name != WORKSPACE || self.leads_with_workspace || self.key.contains(&name);
+            let is_led = name != WORKSPACE || self.keyed_with_workspace || self.key.contains(&name);
             match is_led {
                 true => format!("{row}.{name} = each.{name}"),
                 false => format!("({row}.{name} = each.{name}) is true"),

@@ -25,11 +25,8 @@ left join feed_clock as clock
 where b.build = :build
 and (b.workspace_id = :workspace) is true");
 
-    // Conversations of test leads do not count, and neither do their tickets. On PostgreSQL a deal is
-    // the first one whose id is not less than `deal_id`, because only the index in that order supports
-    // this. With a lookup by id alone, PostgreSQL might use the index by person for a young table and
-    // pass every deal of the workspace. Columns are read by index: their order is that of
-    // `row::analytics`.
+    // Conversations of test leads do not count, and neither do their tickets. Columns are read by index:
+    // their order is that of `row::analytics`.
     static CONVERSATIONS: Sql = sql("
 select stamp, id, counts, first_message_at, agent_type, agent_id, source, answered_at,
   no_response_at, appointment_at, transferred_at
@@ -43,15 +40,8 @@ from (
     c.first_message_at, c.agent_type, c.agent_id, c.source, c.answered_at, c.no_response_at,
     c.appointment_at, c.transferred_at
   from conversations as c
-  left join lateral (                               -- postgres
-    select id, props                                -- postgres
-    from deals                                      -- postgres
-    where workspace_id = :workspace                 -- postgres
-    and id >= c.deal_id                             -- postgres
-    order by id                                     -- postgres
-    limit 1                                         -- postgres
-  ) as deal on deal.id = c.deal_id                  -- postgres
-  left join deals as deal on deal.id = c.deal_id    -- sqlite
+  fenced left join deals as deal
+    on deal.id = c.deal_id
   where c.workspace_id = :workspace
   and c.cursor_us > :after
   and c.cursor_us <= :clock
@@ -84,15 +74,8 @@ from (
     ) as counts,
     t.opened_at, t.agent_type, t.agent_id, t.source, t.answered_at, t.resolved_at
   from tickets as t
-  left join lateral (                                               -- postgres
-    select id, props                                                -- postgres
-    from deals                                                      -- postgres
-    where workspace_id = :workspace                                 -- postgres
-    and id >= t.deal_id                                             -- postgres
-    order by id                                                     -- postgres
-    limit 1                                                         -- postgres
-  ) as deal on deal.id = t.deal_id                                  -- postgres
-  left join deals as deal on deal.id = t.deal_id                    -- sqlite
+  fenced left join deals as deal
+    on deal.id = t.deal_id
   fenced left join conversations as talk
     on talk.id = t.conversation_id
     and (talk.workspace_id = :workspace) is true                    -- postgres

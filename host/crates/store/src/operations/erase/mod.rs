@@ -138,7 +138,8 @@ select
     static HOLDS: Sql = sql("
 delete from holds
 where contact_id = :contact
-and connection_id in (select id from connections where workspace_id = :workspace)");
+and connection_id = any (array(select id from connections where workspace_id = :workspace)) -- postgres
+and connection_id in (select id from connections where workspace_id = :workspace)           -- sqlite");
 
     static KEYS: Sql = sql("
 delete from contact_keys

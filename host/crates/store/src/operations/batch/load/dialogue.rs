@@ -76,7 +76,7 @@ from each
 fenced join sends as s
   on s.workspace_id = each.workspace_id
   and s.message_id = each.id
-ordered join queue as q
+fenced join queue as q
   on q.delivery_id = s.message_id
   and q.item = -2");
 
