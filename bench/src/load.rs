@@ -22,6 +22,8 @@ use crate::{Failure, lead};
 
 /// Connections of every figure that sends leads.
 pub const CONNECTIONS: u64 = 64;
+/// For a load that is ended by hand, long before.
+pub const UNTIL_ENDED: Duration = Duration::from_secs(600);
 const ANY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 /// Those of a portal.
 const HEADERS: &str =

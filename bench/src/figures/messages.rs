@@ -3,6 +3,7 @@
 //! host's, and how many events a second are ingested durably from webhooks of a
 //! thousand.
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,8 @@ use crate::{Arguments, Failure};
 const CONNECTIONS: usize = 64;
 /// The response time of a distant provider.
 const FAR: Duration = Duration::from_millis(50);
+/// How long the last status may wait for its conversion.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Events of one webhook: the maximum that providers document.
 const EVENTS: u64 = 1_000;
 
@@ -79,8 +82,10 @@ fn round(
     if taken != sent {
         return Err(format!("{sent} messages were answered and {taken} went out").into());
     }
-    let events_per_second = statuses(host.gateway, &channel, sent)?;
-    check(&host, &channel, sent)?;
+    let began = Instant::now();
+    statuses(host.gateway, &channel, sent)?;
+    wait_until_delivered(&host, &channel, sent)?;
+    let events_per_second = sent as f64 / began.elapsed().as_secs_f64();
     host.stop()?;
     Ok(MessageRound {
         took,
@@ -162,11 +167,9 @@ fn send(
     Ok(took)
 }
 
-/// Sends every message's `delivered`, in webhooks of a thousand, one after the other;
-/// returns events per second.
-fn statuses(gateway: SocketAddr, channel: &Channel, sent: u64) -> Result<f64, Failure> {
+/// Sends every message's `delivered`, in webhooks of a thousand, one after the other.
+fn statuses(gateway: SocketAddr, channel: &Channel, sent: u64) -> Result<(), Failure> {
     let mut client = Client::connect(gateway, None)?;
-    let mut elapsed = Duration::ZERO;
     let mut first = 1;
     while first <= sent {
         let last = sent.min(first + EVENTS - 1);
@@ -189,35 +192,41 @@ fn statuses(gateway: SocketAddr, channel: &Channel, sent: u64) -> Result<f64, Fa
             }}]}],
         })
         .to_string();
-        let begin = Instant::now();
         let answer = client.post(&channel.webhook, "application/json", body.as_bytes())?;
-        elapsed += begin.elapsed();
         answer.must_be(200, "a webhook")?;
         first = last + 1;
     }
-    Ok(sent as f64 / elapsed.as_secs_f64())
+    Ok(())
 }
 
-fn check(host: &Host, channel: &Channel, sent: u64) -> Result<(), Failure> {
+/// Follows the export until each message is in it as delivered: a webhook is answered once it is stored.
+fn wait_until_delivered(host: &Host, channel: &Channel, sent: u64) -> Result<(), Failure> {
     let mut client = Client::connect(host.data, Some(&channel.workspace_key))?;
-    let mut cursor = String::new();
-    let (mut messages, mut delivered) = (0, 0);
-    loop {
-        let page = client.get_json(&format!("/v1/export/messages?limit=1000{cursor}"))?;
+    let (mut from, began) = (String::new(), Instant::now());
+    let mut newest = String::new();
+    let (mut messages, mut delivered) = (HashSet::new(), HashSet::new());
+    while began.elapsed() < PATIENCE {
+        let page = client.get_json(&format!("/v1/export/messages?limit=1000{from}"))?;
         for row in page["data"].as_array().into_iter().flatten() {
-            messages += 1;
+            let id = host::text(row, "/id")?;
             if !row["delivered_at"].is_null() {
-                delivered += 1;
+                delivered.insert(id.clone());
             }
+            messages.insert(id);
+            newest = host::text(row, "/cursor_at")?;
         }
-        match page["next_cursor"].as_str() {
-            Some(next) => cursor = format!("&cursor={next}"),
-            None => break,
+        if [messages.len(), delivered.len()].map(|found| found as u64) == [sent; 2] {
+            return Ok(());
         }
+        from = match page["next_cursor"].as_str() {
+            Some(next) => format!("&cursor={next}"),
+            None => {
+                std::thread::sleep(Duration::from_millis(20));
+                format!("&updated_since={newest}")
+            }
+        };
     }
-    if messages == sent && delivered == sent {
-        return Ok(());
-    }
+    let (messages, delivered) = (messages.len(), delivered.len());
     Err(
         format!("{sent} messages went out; {messages} are exported, {delivered} as delivered")
             .into(),

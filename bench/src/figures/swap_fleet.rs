@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::swap::{self, Activation, Judged, Swaps, judge};
 use crate::host::{self, Host};
 use crate::http::Client;
-use crate::load::{self, Answer, Load, LoadOutcome};
+use crate::load::{self, Answer, Load, LoadOutcome, UNTIL_ENDED};
 use crate::postgres::Server;
 use crate::report::{Report, Table, count, time};
 use crate::rows::StoredRows;
@@ -58,8 +58,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         load::start(Load {
             connections: CONNECTIONS,
             first: number * NUMBERS,
-            // It is ended long before.
-            during: Duration::from_secs(600),
+            during: UNTIL_ENDED,
             ..Load::new(host.gateway, workspace.path.clone())
         })
     };
@@ -99,10 +98,8 @@ fn wait_for_connection(host: &mut Host, path: &str, number: u64) -> Result<(), F
 }
 
 fn swap_all(hosts: &[Host], component: &[u8], digests: [&str; 2]) -> Result<Swaps, Failure> {
-    let mut admins = hosts
-        .iter()
-        .map(|host| host.admin_with_key_of(&hosts[0]))
-        .collect::<Result<Vec<_>, _>>()?;
+    // A connection of its own for each command: a host closes those that are idle between them.
+    let admin = |number: usize| hosts[number % hosts.len()].admin_with_key_of(&hosts[0]);
     let mut swaps = Swaps::default();
     let quiet = |swaps: &mut Swaps| {
         let from = Instant::now();
@@ -112,9 +109,9 @@ fn swap_all(hosts: &[Host], component: &[u8], digests: [&str; 2]) -> Result<Swap
     quiet(&mut swaps);
     let from = Instant::now();
     for number in 0..SWAPS {
-        let digest = digests[number % 2];
+        let (digest, mut admin) = (digests[number % 2], admin(number)?);
         let began = Instant::now();
-        let answer = Host::activate_stored(&mut admins[number % hosts.len()], digest)?;
+        let answer = Host::activate_stored(&mut admin, digest)?;
         swaps.activated(began, &answer)?;
         std::thread::sleep(PAUSE);
     }
@@ -122,9 +119,9 @@ fn swap_all(hosts: &[Host], component: &[u8], digests: [&str; 2]) -> Result<Swap
     quiet(&mut swaps);
     let from = Instant::now();
     for (number, patches) in NEW.into_iter().enumerate() {
-        let variant = variant::of(component, patches)?;
+        let (variant, mut admin) = (variant::of(component, patches)?, admin(number)?);
         let began = Instant::now();
-        let answer = host::upload(&mut admins[number % hosts.len()], &variant, true)?;
+        let answer = host::upload(&mut admin, &variant, true)?;
         swaps.activated(began, &answer)?;
         std::thread::sleep(PAUSE);
     }
