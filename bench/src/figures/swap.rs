@@ -1,4 +1,4 @@
-//! A converter is swapped a hundred times while 64 connections post leads:
+//! A converter is swapped again and again while 64 connections post leads:
 //! nothing is lost, nothing fails, and nothing that began after an activation
 //! was answered ran on the version that it retired.
 //!
@@ -18,7 +18,7 @@ use crate::rows::StoredRows;
 use crate::sample::Sample;
 use crate::{Arguments, Failure, variant};
 
-const SWAPS: usize = 100;
+const SWAPS: usize = 25;
 const SPELLS: usize = 5;
 /// Between two swaps.
 const PAUSE: Duration = Duration::from_millis(80);

@@ -21,7 +21,7 @@ use crate::{Arguments, Failure, lead, variant};
 const HOSTS: [&str; 3] = ["a", "b", "c"];
 const CONNECTIONS: u64 = 21;
 /// Swaps between two versions that the hosts have cached.
-const SWAPS: usize = 40;
+const SWAPS: usize = 15;
 /// Swaps to versions that are new to all hosts: each compiles them.
 const NEW: [u32; 3] = [2, 3, 4];
 const PAUSE: Duration = Duration::from_millis(100);
