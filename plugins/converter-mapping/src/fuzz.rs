@@ -16,7 +16,7 @@ use leadhost_sdk::{
     MAX_PHONE_BYTES, MAX_PHONES, MAX_TEXT_BYTES, MAX_WORD_BYTES,
 };
 
-use super::{Mapping, xml};
+use super::{Mapping, explain, xml};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
 
@@ -116,7 +116,10 @@ fn fuzz_a_body_yields_acceptable_leads_or_a_reason() {
         };
         let items = said["items"].as_array().unwrap();
         assert!(items.len() <= MAX_ITEMS);
-        assert!(said["notes"].as_array().unwrap().len() <= 20);
+        let notes = texts(&said["notes"]);
+        let explained = notes.iter().filter(|note| note.starts_with(explain::MARK));
+        let explained = explained.count();
+        assert!(explained <= explain::MAX_NOTES && notes.len() - explained <= 20);
         for item in items {
             if let Some(lead) = item["outcome"].get("lead") {
                 is_taken(lead);
