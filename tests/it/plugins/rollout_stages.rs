@@ -4,6 +4,7 @@
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::HostId;
 use leadhost_domain::rollout::RolloutReport;
+use leadhost_store::{Beat, HostReport};
 use leadhost_tests::{Host, Json, On, Options, eventually, fields, has};
 use serde_json::{Value, json};
 
@@ -18,6 +19,7 @@ leadhost_tests::on_every_store! {
     a_shadow_that_ends_among_its_comparisons_counts_every_delivery,
     a_canary_ends_an_open_shadow_and_the_audit_has_it,
     comparisons_that_waited_on_a_dead_host_count_as_dropped,
+    a_report_of_another_release_counts_nothing_and_the_rollout_waits_for_its_host,
     an_activation_is_not_refused_beside_a_shadow_and_ends_it,
     a_version_in_probation_that_drops_phones_is_rolled_back_after_its_answers,
     a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one,
@@ -102,25 +104,55 @@ async fn a_canary_ends_an_open_shadow_and_the_audit_has_it(on: On) {
     fields!(detail, {"stage": "aborted", "why": "`test` started a canary"});
 }
 
-async fn comparisons_that_waited_on_a_dead_host_count_as_dropped(on: On) {
-    let (rolling, _) = Rolling::begun(on, phones("1.1.0"), shadow()).await;
+/// Reports what another host has seen of the rollout. Returns the host, which shows no other sign of life.
+async fn report(rolling: &Rolling, seen: Value) -> HostId {
     let store = rolling.host.store();
     let rollout = store.rollouts().await.expect("a store").remove(0);
-    // Its process was killed: it reports no more.
+    let host = HostId::new(rolling.host.now());
     let report = RolloutReport {
         name: rollout.name,
         number: rollout.number,
-        host: HostId::new(rolling.host.now()),
-        host_name: "gone".to_owned(),
+        host,
+        host_name: "other".to_owned(),
         generation: rollout.generation,
         error: None,
         at: rolling.host.now(),
-        seen: json!({ "waiting": 573, "dropped": 2 }),
+        seen,
     };
     store.report_rollout(&report).await.expect("a store");
+    host
+}
+
+async fn comparisons_that_waited_on_a_dead_host_count_as_dropped(on: On) {
+    let (rolling, _) = Rolling::begun(on, phones("1.1.0"), shadow()).await;
+    report(&rolling, json!({ "waiting": 573, "dropped": 2 })).await;
     fields!(rolling.shown().await, {"waiting": 0, "dropped": 575});
     rolling.abort().await;
     fields!(rolling.ended().await, {"waiting": 0, "dropped": 575});
+}
+
+async fn a_report_of_another_release_counts_nothing_and_the_rollout_waits_for_its_host(on: On) {
+    let (rolling, _) = Rolling::begun(on, phones("1.1.0"), shadow()).await;
+    let host = report(
+        &rolling,
+        json!({ "tally": "in another form", "dropped": 2 }),
+    )
+    .await;
+    fields!(rolling.shown().await, {"stage": "shadow", "dropped": 0, "behind": []});
+    if rolling.host.store().is_shared() {
+        let alive = Beat {
+            host,
+            name: "other".to_owned(),
+            version: "0.0.1".to_owned(),
+            report: HostReport::default(),
+        };
+        rolling.host.store().beat(&alive).await.expect("a store");
+        let shown = rolling.shown().await;
+        fields!(shown["behind"][0], {"host": "other"});
+        has!(shown["behind"][0]["reason"].text(), "another release");
+    }
+    rolling.abort().await;
+    fields!(rolling.ended().await, {"dropped": 0});
 }
 
 async fn an_activation_is_not_refused_beside_a_shadow_and_ends_it(on: On) {

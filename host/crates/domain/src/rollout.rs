@@ -81,6 +81,9 @@ pub struct RolloutPlan {
     /// Whether a guard that trips rolls back.
     pub guards: bool,
     /// Comparisons that each step of a canary needs before the next one begins.
+    // A plan of a build before the first release may have none.
+    #[serde(default)]
+    #[schema(required)]
     pub step_comparisons: u64,
 }
 
@@ -314,6 +317,11 @@ mod tests {
         assert_eq!(serde_json::to_value(&plan).expect("it is JSON"), stored);
         let read: RolloutPlan = serde_json::from_value(stored.clone()).expect("it was written");
         assert_eq!(read, plan);
+        let mut before = stored.clone();
+        let fields = before.as_object_mut().expect("an object");
+        fields.remove("stepComparisons");
+        let read: RolloutPlan = serde_json::from_value(before).expect("a plan");
+        assert_eq!(read.step_comparisons, 0);
         for wrong in [serde_json::json!(-1), serde_json::json!(1.5)] {
             let mut stored = stored.clone();
             stored["everySeconds"] = wrong;

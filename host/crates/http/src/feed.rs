@@ -114,17 +114,11 @@ impl Pull {
     ) -> Result<ApiResponse, ApiError> {
         let store = &call.http.core.store;
         if self.goes_on && self.upper.is_some_and(|upper| page.clock < upper) {
-            // The store has not reached, or no longer has, the state that the first page saw.
-            if !store.may_lag() {
-                return Err(ApiError::coded(
-                    ErrorCode::DataRestored,
-                    "The data was restored to a state before this cursor; rebuild with a full export.",
-                ));
-            }
-            return Err(ApiError::Overloaded {
-                what: "The store is behind what this pull has seen already; try again.",
-                retry_after: Duration::from_secs(2),
-            });
+            // The store no longer has the state that the first page saw.
+            return Err(ApiError::coded(
+                ErrorCode::DataRestored,
+                "The data was restored to a state before this cursor; rebuild with a full export.",
+            ));
         }
         let next = match page.rows.last() {
             Some(last) if page.more => Some(

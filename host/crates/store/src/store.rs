@@ -38,12 +38,6 @@ impl Store {
         matches!(self.database, Database::Postgres(_))
     }
 
-    /// Returns whether a read may see an older state than an earlier read, as on a
-    /// replica. If not, an older state means that the store was restored.
-    pub fn may_lag(&self) -> bool {
-        false
-    }
-
     /// The maximum number of writes of one connection in a commit while others write too.
     pub fn writes_of_one(&self) -> usize {
         if self.is_shared() {

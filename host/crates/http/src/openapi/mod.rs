@@ -110,7 +110,7 @@ fn open_up(part: &mut Value) {
     }
 }
 
-/// Returns the document as it is committed and served. The text depends on the code alone.
+/// Returns the document as it is served. The text depends on the code alone.
 pub fn text(surface: Surface) -> &'static str {
     static TEXTS: [OnceLock<String>; Surface::ALL.len()] =
         [const { OnceLock::new() }; Surface::ALL.len()];

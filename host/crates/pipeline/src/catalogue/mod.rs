@@ -175,10 +175,6 @@ async fn catch_up(
             .store
             .product_changes(workspace, seen, rows)
             .await?;
-        if page.clock < seen && pipeline.store.may_lag() {
-            // The replica lags: retry later.
-            break;
-        }
         if page.clock < seen || page.misses_removals(seen) {
             tracing::info!(%workspace, "product index fell behind its feed, reloading");
             return Ok(None);

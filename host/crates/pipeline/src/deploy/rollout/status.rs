@@ -118,6 +118,8 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
     let mut known = HashSet::new();
     for report in reports {
         let is_live = live.iter().any(|(id, _)| *id == report.host);
+        // `None`: a host of another release, which reports in another form.
+        let seen: Option<Observations> = serde_json::from_value(report.seen).ok();
         if let Some((_, host)) = live.iter().find(|(id, _)| *id == report.host) {
             known.insert(report.host);
             let reason = match &report.error {
@@ -127,6 +129,9 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
                 Some(error) => Some(error.clone()),
                 None if report.generation < status.rollout.generation => {
                     Some(format!("it still acts on generation {}", report.generation))
+                }
+                None if is_open && seen.is_none() => {
+                    Some("it is of another release, whose reports cannot be read".to_owned())
                 }
                 None => None,
             };
@@ -139,10 +144,9 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
             }
         }
         // Reports of hosts that have stopped count too.
-        let seen = serde_json::from_value(report.seen);
-        let mut seen: Observations = seen.map_err(|error| StoreError::Inconsistent {
-            what: format!("a report on a rollout cannot be read: {error}"),
-        })?;
+        let Some(mut seen) = seen else {
+            continue;
+        };
         // Waiting comparisons were in the memory of the host, so they are lost.
         if !is_open || !is_live {
             seen.drop_waiting();
