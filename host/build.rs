@@ -11,10 +11,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Folders of the repository of which templates take files.
-const BORROWED: [&str; 5] = [
+const BORROWED: [&str; 4] = [
     "host/templates/shared",
-    "sdk-guest/golden/src",
-    "sdk-guest/src",
+    "sdk-guest",
     "wit/published",
     "wit/v1",
 ];

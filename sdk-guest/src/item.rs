@@ -63,6 +63,20 @@ impl From<Vec<Item>> for Conversion {
 }
 
 impl Conversion {
+    /// Returns the conversion of a list: an invalid item without a place gets its index, if there are others.
+    pub fn of_list(mut items: Vec<Item>) -> Self {
+        let has_others = items.len() > 1;
+        for (index, item) in items.iter_mut().enumerate() {
+            if let Outcome::Invalid(problem) = &mut item.outcome
+                && problem.path.is_empty()
+                && has_others
+            {
+                problem.path = index.to_string();
+            }
+        }
+        items.into()
+    }
+
     /// Adds a line to the delivery's notes.
     pub fn note(mut self, line: impl Into<String>) -> Self {
         self.notes.push(line.into());

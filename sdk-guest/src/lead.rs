@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::text::present;
-use crate::{Consent, Lead, Listing};
+use crate::{Consent, Item, Lead, Listing};
 
 /// Maximum bytes of a long text of a lead: its message, the text of a consent, the
 /// value of an attribute or of a campaign's field. A lead with a longer one is
@@ -148,10 +148,48 @@ impl Lead {
         self
     }
 
-    /// Adds any other value from the source. It keeps its JSON type and digits.
-    pub fn attribute(mut self, name: impl Into<String>, value: &Value) -> Self {
-        self.attributes.push((name.into(), value.to_string()));
+    /// Adds phones as the source wrote them, best first.
+    pub fn phones(self, phones: impl IntoIterator<Item = String>) -> Self {
+        phones.into_iter().fold(self, Self::phone)
+    }
+
+    /// Adds e-mail addresses as the source wrote them, best first.
+    pub fn emails(self, emails: impl IntoIterator<Item = String>) -> Self {
+        emails.into_iter().fold(self, Self::email)
+    }
+
+    /// Adds any other value from the source, if there is one. It keeps its JSON type and digits.
+    pub fn attribute<'v>(
+        mut self,
+        name: impl Into<String>,
+        value: impl Into<Option<&'v Value>>,
+    ) -> Self {
+        if let Some(value) = value.into() {
+            self.attributes.push((name.into(), value.to_string()));
+        }
         self
+    }
+
+    /// Whether nothing in the lead says who it is or what it is about.
+    fn is_empty(&self) -> bool {
+        let texts = [&self.external_id, &self.name, &self.message];
+        texts.iter().all(|text| text.is_none())
+            && self.phones.is_empty()
+            && self.emails.is_empty()
+            && self.listings.is_empty()
+    }
+}
+
+/// An item with the lead, or an invalid one if there is nothing in it by which the lead is known.
+impl From<Lead> for Item {
+    fn from(lead: Lead) -> Self {
+        match lead.is_empty() {
+            true => Self::invalid(
+                "the lead has no id, name, phone, e-mail address, message or listing",
+                "",
+            ),
+            false => Self::lead(lead),
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 mod adapter;
 mod answer;
 mod bindings;
+mod body;
 mod config;
 mod converter;
 mod delivery;
@@ -27,15 +28,22 @@ mod reply;
 mod request;
 mod sender;
 mod template;
+mod tree;
 
 pub mod form;
 pub mod json;
 pub mod multipart;
+pub mod path;
 pub mod requested;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(test)]
+mod shared_cases;
+#[cfg(all(feature = "testing", not(target_family = "wasm")))]
 pub mod testing;
 pub mod text;
 pub mod time;
+pub mod values;
+pub mod written_time;
+pub mod xml;
 
 pub use adapter::{Adapter, ExportedAdapter};
 pub use bindings::adapter::exports::leadhost::adapter::adapter::{
@@ -51,6 +59,7 @@ pub use bindings::core::{
     Reply, Requirement, SecretDeclaration, Segment, SenderCheck, SenderPolicy, SignedPart, Slot,
     SlotArgument,
 };
+pub use body::JSON_TEXTS;
 pub use config::NoConfig;
 pub use converter::{Converter, Exported};
 pub use delivery::{body_bytes, content_json, content_text, first_header};
@@ -68,6 +77,18 @@ pub use sender::USUAL_SECRETS;
 pub use template::placeholders_in;
 pub use text::digits;
 pub use time::{epoch_to_rfc3339, time_text};
+pub use tree::{at, list, number, text, texts};
+pub use values::{email, join, phone, phone_with_codes, time, yes};
+
+/// What a converter usually needs.
+pub mod prelude {
+    pub use serde_json::Value;
+
+    pub use crate::{
+        Conversion, Converter, Delivery, Description, Item, Lead, NoConfig, Problem, at, email,
+        join, list, number, phone, phone_with_codes, text, texts, time, yes,
+    };
+}
 
 /// The JSON crate that the helpers use, re-exported so that a plugin needs no
 /// other version of it.

@@ -287,7 +287,7 @@ fn the_folder_of_another_project_is_refused(service: &Service, folder: &Path, bu
     std::fs::create_dir_all(&build).unwrap();
     std::fs::copy(built, build.join("plugin.wasm")).unwrap();
     let lock = "name = \"ana\"\nkind = \"converter\"\nbuild = [\"true\"]\n";
-    std::fs::write(project.join("leadhost.lock"), lock).unwrap();
+    std::fs::write(project.join("leadhost.toml"), lock).unwrap();
     let project = project.display();
     for (command, flags) in [
         ("verify", ""),

@@ -42,6 +42,7 @@ mod plugin;
 mod prelude;
 mod products;
 mod progress;
+mod recipe;
 mod repair;
 mod secret;
 mod serve;

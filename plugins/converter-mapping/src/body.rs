@@ -3,16 +3,15 @@
 //! The content type counts only if the body agrees with it: senders
 //! post JSON as a form and XML as plain text.
 
+use leadhost_sdk::path::Step;
 use leadhost_sdk::{
-    Content, Delivery, Problem, content_text, form, multipart, parse_json,
-    serde_json::{Map, Value},
+    Content, Delivery, JSON_TEXTS, Problem, content_text, form, multipart, parse_json,
+    serde_json::Value, xml,
 };
 
 use crate::config::{Config, Format};
 use crate::fold::fold;
 use crate::heuristics::{is_full_phone, is_unread_phone};
-use crate::path::Step;
-use crate::xml;
 
 /// Reads the body in the configured format, and decodes the values that are configured as JSON
 /// texts.
@@ -161,26 +160,13 @@ fn decode(value: &mut Value, steps: &[Step]) {
 
 /// Form builders send the whole answer as JSON in one field of a form.
 fn decode_usual(body: &mut Value) {
-    const USUAL: [&str; 8] = [
-        "rawrequest",
-        "datajson",
-        "message",
-        "payload",
-        "data",
-        "json",
-        "lead",
-        "body",
-    ];
-    if let Value::Object(fields) = body {
-        decode_fields(fields, &USUAL);
-    }
-}
-
-fn decode_fields(fields: &mut Map<String, Value>, names: &[&str]) {
+    let Value::Object(fields) = body else {
+        return;
+    };
     for (name, value) in fields {
         if let Value::String(text) = value
             && text.trim_start().starts_with(['{', '['])
-            && names.contains(&fold(name).as_str())
+            && JSON_TEXTS.contains(&fold(name).as_str())
             && let Ok(inner) = parse_json(text)
         {
             *value = inner;

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use leadhost_sdk::path::Path;
 use leadhost_sdk::serde_json::{self, Value};
 use leadhost_sdk::text_of;
 use serde::{Deserialize, Deserializer, de::Error};
 
-use crate::path::Path;
-use crate::time;
+use crate::time_format;
 
 /// The configuration as JSON Schema, for people and for the host.
 pub const SCHEMA: &str = include_str!("config.schema.json");
@@ -409,7 +409,7 @@ impl<'de> Deserialize<'de> for Attributes {
 fn formats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let formats: Vec<String> = one_or_many(deserializer)?;
     for format in &formats {
-        time::check_format(format).map_err(D::Error::custom)?;
+        time_format::check_format(format).map_err(D::Error::custom)?;
     }
     Ok(formats)
 }

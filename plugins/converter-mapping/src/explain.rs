@@ -2,6 +2,7 @@
 //! values no field reads. They have paths and no values. Phones and e-mail addresses that no field
 //! reads are noted without `explain`, too.
 
+use leadhost_sdk::path::{joined, key};
 use leadhost_sdk::{
     Lead, digits, is_absent,
     serde_json::{Value, json},
@@ -288,25 +289,6 @@ fn path_to(value: &Value, wanted: *const Value) -> Option<String> {
             Some(joined(&format!("[{index}]"), &rest))
         }),
         _ => None,
-    }
-}
-
-fn joined(path: &str, rest: &str) -> String {
-    match path.is_empty() || rest.is_empty() || rest.starts_with('[') {
-        true => format!("{path}{rest}"),
-        false => format!("{path}.{rest}"),
-    }
-}
-
-/// Returns a key as a path has it.
-fn key(name: &str) -> String {
-    let is_plain = !name.is_empty()
-        && name != "*"
-        && name.trim() == name
-        && !name.contains(['.', '[', ']', '"', '\\', '$']);
-    match is_plain {
-        true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),
     }
 }
 

@@ -16,7 +16,7 @@ use leadhost_sdk::{
     MAX_PHONE_BYTES, MAX_PHONES, MAX_TEXT_BYTES, MAX_WORD_BYTES,
 };
 
-use super::{Mapping, explain, xml};
+use super::{Mapping, explain};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/golden");
 

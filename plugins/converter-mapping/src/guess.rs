@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use leadhost_sdk::{serde_json::Value, text_of};
+use leadhost_sdk::{serde_json::Value, text_of, written_time};
 
 use crate::body::json_in;
 use crate::fold::fold;
@@ -466,7 +466,7 @@ impl<'a> Guess<'a> {
                 (view.first(names::DATES), view.first(names::HOURS))
                 && hour.contains(':')
                 && let Some(time) =
-                    crate::time::read(&Value::String(format!("{day} {hour}")), &[], month_first)
+                    written_time::read(&Value::String(format!("{day} {hour}")), &[], month_first)
             {
                 record.mark(date);
                 record.mark(clock);
@@ -474,7 +474,7 @@ impl<'a> Guess<'a> {
             }
             for name in names::TIMES {
                 for value in view.values(name) {
-                    if let Some(time) = crate::time::read(value, &[], month_first) {
+                    if let Some(time) = written_time::read(value, &[], month_first) {
                         record.mark(value);
                         return Some(time);
                     }

@@ -1,6 +1,7 @@
 //! Heuristics: what a name asks for, and what a text looks like.
 
-use leadhost_sdk::{digits, serde_json::Value};
+use leadhost_sdk::values::YES;
+use leadhost_sdk::{digits, serde_json::Value, written_time};
 
 use crate::body::json_in;
 use crate::fold::fold;
@@ -8,22 +9,7 @@ use crate::names;
 
 /// Whether the text means yes, in the languages of usual forms.
 pub fn is_truth(text: &str) -> bool {
-    matches!(
-        fold(text).as_str(),
-        "true"
-            | "1"
-            | "yes"
-            | "y"
-            | "sim"
-            | "s"
-            | "si"
-            | "on"
-            | "test"
-            | "teste"
-            | "aceito"
-            | "accepted"
-            | "granted"
-    )
+    YES.contains(&fold(text).as_str())
 }
 
 /// Whether the text means no, or that it is no test.
@@ -114,7 +100,7 @@ fn is_any_date(text: &str) -> bool {
         && (text.starts_with("20") || text.starts_with("19"))
         && text.bytes().all(|byte| byte.is_ascii_digit());
     is_compact
-        || has_signs && crate::time::read(&Value::String(text.to_owned()), &[], false).is_some()
+        || has_signs && written_time::read(&Value::String(text.to_owned()), &[], false).is_some()
 }
 
 /// Whether a text is written like a phone: `(11) 90000-0001`, `11 3000-0001`, `90000 0001`. It ends
@@ -151,7 +137,7 @@ fn is_mobile_of_brazil(text: &str) -> bool {
 
 /// Whether the text is a date in a usual format.
 pub fn looks_like_date(text: &str) -> bool {
-    crate::time::read(
+    written_time::read(
         &Value::String(text.to_owned()),
         &[
             "%Y-%m-%dT%H:%M:%S%f%z".into(),

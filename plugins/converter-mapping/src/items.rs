@@ -1,5 +1,6 @@
 //! Finds the leads in a body.
 
+use leadhost_sdk::path::{Path, Step};
 use leadhost_sdk::{
     Delivery, Item, Outcome,
     serde_json::{Map, Value},
@@ -12,7 +13,6 @@ use crate::lead;
 use crate::leftover;
 use crate::names;
 use crate::pairs;
-use crate::path::{Path, Step};
 use crate::people::{self, People, below};
 
 /// Maximum nesting of containers; real ones are three deep.
@@ -66,6 +66,7 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
                 if is_explained {
                     explained.extend(read.explained.into_iter().map(|mut one| {
                         one["item"] = items.len().into();
+                        one["at"] = path.as_str().into();
                         format!("{}{one}", explain::MARK)
                     }));
                 }

@@ -19,13 +19,11 @@ mod leftover;
 mod loose;
 mod names;
 mod pairs;
-mod path;
 mod people;
 mod record;
 mod secrets;
-mod time;
+mod time_format;
 mod view;
-mod xml;
 
 use leadhost_sdk::{Conversion, Converter, Delivery, Description, Problem, SenderPolicy};
 

@@ -1,6 +1,7 @@
 //! Questions and answers: sources with user-defined forms send a list of names and
 //! values instead of fields.
 
+use leadhost_sdk::path::{Path, Step, walk};
 use leadhost_sdk::{is_absent, serde_json::Value, text_of};
 
 use crate::config::{Labels, Pairs};
@@ -8,7 +9,6 @@ use crate::fold::fold;
 use crate::heuristics::{is_others, looks_like_email, looks_like_phone};
 use crate::loose;
 use crate::names::{self, is_contact};
-use crate::path::{Path, walk};
 use crate::people::{self, is_contact_name, kinds};
 use crate::view::{email_text, phone_text};
 
@@ -354,7 +354,7 @@ fn hint(item: &Value) -> Option<&'static str> {
     for path in [&["type"][..], &["field", "type"]] {
         let steps: Vec<_> = path
             .iter()
-            .map(|key| crate::path::Step::Key((*key).to_owned()))
+            .map(|key| Step::Key((*key).to_owned()))
             .collect();
         walk(item, &steps, &mut kinds);
     }

@@ -3,6 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use leadhost_sdk::path::{Path, Step, get, walk};
+use leadhost_sdk::values::whole_number;
+use leadhost_sdk::written_time;
 use leadhost_sdk::{Delivery, digits, serde_json::Value, text_of};
 
 use crate::config::{Condition, Field, Source, is_same};
@@ -10,10 +13,8 @@ use crate::fold::fold;
 use crate::heuristics::{is_falsehood, is_test_mark, is_truth};
 use crate::leftover::Leftover;
 use crate::pairs::Pair;
-use crate::path::{Path, Step, get, walk};
 use crate::people::Identity;
 use crate::secrets;
-use crate::time;
 use crate::view::{in_country_of, phone_in_full};
 
 pub struct Record<'a> {
@@ -242,7 +243,7 @@ impl<'a> Record<'a> {
     /// Returns the first readable time of a field.
     pub fn time(&mut self, field: &Field, month_first: bool) -> Option<String> {
         let time = |source: &Source, text: &str| {
-            time::read(&Value::String(text.to_owned()), &source.format, month_first)
+            written_time::read(&Value::String(text.to_owned()), &source.format, month_first)
         };
         let fits = |source: &Source, text: &str| time(source, text).is_some();
         let found = self.read(field, true, text_of_node, fits);
@@ -528,24 +529,9 @@ fn node_with(value: &Value, text: fn(&Value) -> Option<String>) -> Option<String
 pub fn number_text(value: &Value) -> Option<String> {
     let text = text_of(value)?;
     match value {
-        Value::Number(_) => Some(whole(&text).unwrap_or(text)),
+        Value::Number(_) => Some(whole_number(&text).unwrap_or(text)),
         _ => Some(text),
     }
-}
-
-/// Returns the digits of a whole number of at most twenty digits.
-fn whole(text: &str) -> Option<String> {
-    let (number, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let (before, after) = number.split_once('.').unwrap_or((number, ""));
-    let point = before.len().checked_add(exponent.parse().ok()?)?;
-    let digits = format!("{before}{after}");
-    if point > 20 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let digits = format!("{digits:0<point$}");
-    let (whole, rest) = digits.split_at(point);
-    let is_whole = rest.bytes().all(|byte| byte == b'0');
-    is_whole.then(|| whole.trim_start_matches('0').to_owned())
 }
 
 /// Returns a name: a text, an object of its parts, or XML elements that are its parts.

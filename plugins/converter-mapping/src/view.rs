@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use leadhost_sdk::values::{is_code, is_iso_code, with_codes};
 use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
 
 use crate::body::json_in;
@@ -264,7 +265,7 @@ impl<'a> View<'a> {
             if country.is_none() && !node.is_object() {
                 country = code(None, &country_beside);
             }
-            push_phone(out, with_codes(&text, area, country.as_deref()));
+            push_phone(out, with_codes(&text, area.as_deref(), country.as_deref()));
         }
     }
 
@@ -517,55 +518,9 @@ pub fn phone_in_full(node: &Value) -> Option<String> {
     let area = node_text(node, names::AREA_CODES);
     Some(with_codes(
         &phone_text(node)?,
-        area,
+        area.as_deref(),
         country_of(node).as_deref(),
     ))
-}
-
-fn is_iso_code(text: &str) -> bool {
-    text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
-}
-
-/// Adds the area code and the country that are beside a phone, if it has none itself. The host
-/// knows whether a number has its country's code already, and which zeros are dropped: it gets
-/// the country of such a number as the context of RFC 3966.
-fn with_codes(phone: &str, area: Option<String>, country: Option<&str>) -> String {
-    let number = digits(phone);
-    if phone.starts_with('+') || phone.starts_with("p:") {
-        return phone.to_owned();
-    }
-    let in_country = |phone: &str, country: &str| format!("{phone};phone-context={country}");
-    let iso = country.filter(|country| is_iso_code(country));
-    if number.len() > 11 {
-        return iso.map_or_else(|| phone.to_owned(), |iso| in_country(phone, iso));
-    }
-    let area = area.filter(|area| is_code(area));
-    let area = area.map(|area| digits(&area).trim_start_matches('0').to_owned());
-    let phone = match area.filter(|area| (1..=4).contains(&area.len())) {
-        Some(area) if number.len() < 10 => format!("({area}) {phone}"),
-        _ => phone.to_owned(),
-    };
-    if let Some(iso) = iso {
-        return in_country(&phone, iso);
-    }
-    match country.map(digits) {
-        // A number of North America with its country code.
-        Some(code) if code == "1" && number.len() == 11 && number.starts_with('1') => {
-            format!("+{phone}")
-        }
-        Some(code) if (1..=3).contains(&code.len()) && number.starts_with(&code) => {
-            in_country(&phone, &format!("+{code}"))
-        }
-        Some(code) if (1..=3).contains(&code.len()) => format!("+{code} {phone}"),
-        _ => phone,
-    }
-}
-
-fn is_code(text: &str) -> bool {
-    (1..=4).contains(&digits(text).len())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_digit() || "+() ".contains(c))
 }
 
 /// Returns the name of a phone without the words around it, as its code has it.

@@ -25,6 +25,8 @@ use crate::bindings::adapter::exports::leadhost::adapter::adapter::Guest as Adap
 use crate::bindings::converter::exports::leadhost::converter::converter::Guest as ConverterGuest;
 use crate::{Adapter, Converter, Exported, ExportedAdapter};
 
+pub use input::delivery;
+
 /// Runs all cases of a converter's folder.
 ///
 /// # Panics
@@ -101,7 +103,8 @@ pub fn adapter_answer<A: Adapter>(case: &Case) -> Value {
     }
 }
 
-fn plain(answer: &impl Serialize) -> Value {
+/// Returns an answer of the contract as golden cases have it.
+pub fn plain(answer: &impl Serialize) -> Value {
     normalise(serde_json::to_value(answer).expect("records and variants with text keys serialise"))
 }
 

@@ -35,7 +35,7 @@ fn project_of((name, kind): (&str, &str), component: &[u8], build: &[&str]) -> C
 
 fn put_lock(base: &CommandFolder, (name, kind): (&str, &str), build: &[&str]) {
     let lock = json!({"name": name, "kind": kind, "language": "", "build": build});
-    put(base, "leadhost.lock", toml::to_string(&lock).unwrap());
+    put(base, "leadhost.toml", toml::to_string(&lock).unwrap());
 }
 
 const COPY: [&str; 2] = ["mkdir -p build", "cp next.wasm build/plugin.wasm"];
@@ -328,9 +328,9 @@ async fn a_message_is_shown_with_its_request_and_its_outcome() {
 async fn a_project_whose_packages_are_gone_is_set_up_again() {
     let build = ["test -d node_modules", COPY[0], COPY[1]];
     let base = project(&version("1.0.0"), &build);
-    let lock = std::fs::read_to_string(base.path("ana/leadhost.lock")).unwrap();
+    let lock = std::fs::read_to_string(base.path("ana/leadhost.toml")).unwrap();
     let setup = "setup = [\"mkdir -p node_modules\"]\n";
-    put(&base, "leadhost.lock", format!("{lock}{setup}"));
+    put(&base, "leadhost.toml", format!("{lock}{setup}"));
     base.run("plugin dev ana --once");
     std::fs::remove_dir(base.path("ana/node_modules")).unwrap();
     has!(base.run("plugin dev ana --once"), "serving after ");
@@ -370,7 +370,7 @@ fn a_file_of_another_project_is_refused_with_the_key_and_both_values() {
     put_case(&base, "lead", None);
     let dev = "plugin dev ana --once";
     let said = base.fail(1, dev);
-    let differs = "ana/leadhost.lock: `name` is \"ana\", but the plugin that the project builds has \"misbehave\"";
+    let differs = "ana/leadhost.toml: `name` is \"ana\", but the plugin that the project builds has \"misbehave\"";
     has!(said, differs);
     has!(said, "write name = \"misbehave\"", "plugin new");
     lacks!(said, "serving after");

@@ -91,8 +91,7 @@ fn component(made: &Made<'_>) -> Result<Vec<u8>, Failure> {
 /// Converts the lead of the project. Returns the processor time, which others on the machine change
 /// little, and the memory of the call.
 fn answer(made: &Made<'_>) -> Result<(Duration, u64), Failure> {
-    let said =
-        process::output(&mut made.leadhost(&["plugin", "run", ".", LEAD, "--json", "--no-count"]))?;
+    let said = process::output(&mut made.leadhost(&["plugin", "run", ".", LEAD, "--json"]))?;
     let said: Value = serde_json::from_str(&said).context("reading the output of `plugin run`")?;
     let lead = &said["answer"]["ok"]["items"][0]["outcome"]["lead"];
     let used = |name: &str| said["used"][name].as_u64();

@@ -233,7 +233,7 @@ mod tests {
         let said = refused();
         assert!(said.contains("as its README.md says"), "{said}");
         put(
-            "leadhost.lock",
+            "leadhost.toml",
             "name = \"form\"\nkind = \"converter\"\nbuild = [\"make one\", \"make two\"]\n",
         );
         let said = refused();

@@ -7,10 +7,9 @@ use clap::ValueEnum;
 pub enum Language {
     #[value(alias = "rs")]
     Rust,
-    #[value(alias = "ts")]
+    /// Also takes JavaScript.
+    #[value(aliases = ["ts", "javascript", "js"])]
     Typescript,
-    #[value(alias = "js")]
-    Javascript,
     #[value(alias = "py")]
     Python,
     #[value(alias = "golang")]
@@ -25,7 +24,6 @@ impl Language {
         match self {
             Self::Rust => "rust",
             Self::Typescript => "typescript",
-            Self::Javascript => "javascript",
             Self::Python => "python",
             Self::Go => "go",
             Self::C => "c",
@@ -37,7 +35,6 @@ impl Language {
         match self {
             Self::Rust => "Rust",
             Self::Typescript => "TypeScript",
-            Self::Javascript => "JavaScript",
             Self::Python => "Python",
             Self::Go => "Go",
             Self::C => "C",

@@ -10,9 +10,12 @@ use crate::cli::prelude::*;
 use leadhost_plugin::{Loaded, contracts, rules};
 
 /// The name of the file, in the project's folder.
-pub const PROJECT_FILE: &str = "leadhost.lock";
+pub const PROJECT_FILE: &str = "leadhost.toml";
 
-const HEAD: &str = "# Written by `leadhost plugin new`: the origin of this project. Keep it with the sources.\n# `leadhost plugin dev` runs the commands of `setup` before the first build, and again when a file of\n# `setup_from` has changed; those of `build` make build/plugin.wasm.\n";
+/// Its name in projects that were made before.
+const FORMER_FILE: &str = "leadhost.lock";
+
+const HEAD: &str = "# Written by `leadhost plugin new`: what this project is, and how it is built.\n# `leadhost plugin dev` runs the commands of `setup` before the first build, and again when a file of\n# `setup_from` has changed; those of `build` make build/plugin.wasm,\n# and the findings of `check` are shown beside it.\n";
 
 #[derive(Debug, Deserialize, Serialize)]
 pub struct ProjectFile {
@@ -31,6 +34,9 @@ pub struct ProjectFile {
     pub setup_from: Vec<String>,
     #[serde(default)]
     pub build: Vec<String>,
+    /// Commands whose findings are shown beside a build, such as those of a type checker.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub check: Vec<String>,
 }
 
 impl ProjectFile {
@@ -57,26 +63,12 @@ impl ProjectFile {
         }
         let offered = contracts().find(|one| PluginKind::from_contract(one) == Some(self.kind));
         let kind = PluginKind::from_contract(&self.contract);
-        let beside = contracts_beside(folder);
-        // Two agree: the third one is wrong.
-        if let Some(kind) = kind.filter(|kind| *kind != self.kind)
-            && beside.contains(&self.contract)
-        {
-            let (says, of) = (self.kind.as_str(), "the folder `wit`");
-            return Err(wrong(folder, "kind", says, kind.as_str(), of));
-        }
         if kind != Some(self.kind) || !contracts().any(|one| one == self.contract) {
             let should = offered.unwrap_or_default();
             let of = self.kind.with_article();
             return Err(wrong(folder, "contract", &self.contract, should, of));
         }
-        match beside.first() {
-            Some(first) if !beside.contains(&self.contract) => {
-                let of = "the folder `wit`";
-                Err(wrong(folder, "contract", &self.contract, first, of))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 
@@ -111,21 +103,6 @@ pub fn check_described(path: &Path, kind: PluginKind, contract: &str, name: &str
     Ok(())
 }
 
-fn contracts_beside(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder.join("wit"));
-    let names = entries.into_iter().flatten().flatten();
-    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let contracts = names.filter_map(|name| {
-        let name = name.strip_prefix("leadhost-")?.strip_suffix(".wit")?;
-        let (package, version) = name.split_once('-')?;
-        let contract = format!("leadhost:{package}@{version}");
-        PluginKind::from_contract(&contract).map(|_| contract)
-    });
-    let mut contracts: Vec<String> = contracts.collect();
-    contracts.sort();
-    contracts
-}
-
 fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> CommandFailure {
     failed_line!(
         "{}: `{key}` is {says:?}, but {of} has {should:?}",
@@ -151,6 +128,11 @@ pub fn read(folder: &Path) -> CommandResult<ProjectFile> {
         return Err(failed!("{} {what}", folder.display()).hint(NEW));
     }
     let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound if folder.join(FORMER_FILE).is_file() => failed!(
+            "{} is now {PROJECT_FILE}",
+            folder.join(FORMER_FILE).display()
+        )
+        .hint("rename it"),
         std::io::ErrorKind::NotFound => failed!(
             "{} is not the project of a plugin: it has no {PROJECT_FILE}",
             folder.display()
@@ -173,7 +155,7 @@ pub fn read(folder: &Path) -> CommandResult<ProjectFile> {
                 .hint("add build = [\"COMMAND\"], which makes build/plugin.wasm")
         })?;
         (project.setup, project.setup_from) = (made.setup, made.setup_from);
-        project.build = made.build;
+        (project.build, project.check) = (made.build, made.check);
     }
     Ok(project)
 }
@@ -202,6 +184,7 @@ mod tests {
             setup: vec!["npm ci".to_owned()],
             setup_from: vec!["package-lock.json".to_owned()],
             build: vec!["npm run build -- \"a b\"".to_owned()],
+            check: vec!["npm run check".to_owned()],
         };
         let read = read_text(&project.text()).expect("it is a project");
         assert_eq!(format!("{read:?}"), format!("{project:?}"));
@@ -223,7 +206,7 @@ mod tests {
             let refused = read(path);
             refused.expect_err("it is no project").to_string()
         };
-        for (path, says) in [("", "has no leadhost.lock"), ("none", "does not exist")] {
+        for (path, says) in [("", "has no leadhost.toml"), ("none", "does not exist")] {
             let said = refused(&folder.path().join(path));
             assert!(said.contains(says), "{said}");
             assert!(said.contains("leadhost plugin new"), "{said}");
@@ -231,7 +214,7 @@ mod tests {
         let said = read_text("name = \"x\"\nkind = \"converter\"\n").expect_err("no build");
         assert!(said.contains("build = "), "{said}");
         let said = read_text("name = 7").expect_err("no project");
-        assert!(said.contains("leadhost.lock"), "{said}");
+        assert!(said.contains("leadhost.toml"), "{said}");
     }
 
     #[test]
@@ -245,7 +228,7 @@ mod tests {
         };
         let check = |text: &str, parts: &[&str]| {
             let said = read_text(text).expect_err("it is refused");
-            for part in [&["leadhost.lock: "], parts].concat() {
+            for part in [&["leadhost.toml: "], parts].concat() {
                 assert!(said.contains(part), "{part}: {said}");
             }
         };
@@ -261,22 +244,5 @@ mod tests {
             &file("Ana Form", "converter", converter),
             &["`name` cannot be the name \"Ana Form\""],
         );
-
-        // The contract is that of the folder.
-        let folder = tempfile::tempdir().expect("a folder");
-        let wit = folder.path().join("wit");
-        std::fs::create_dir(&wit).expect("a folder");
-        std::fs::write(wit.join("leadhost-adapter-1.0.0.wit"), "").expect("a file");
-        let put = |text: String| std::fs::write(folder.path().join(PROJECT_FILE), text);
-        put(file("ana", "converter", converter)).expect("a file");
-        let said = read(folder.path())
-            .expect_err("it is another's")
-            .to_string();
-        assert!(
-            said.contains("the folder `wit` has \"leadhost:adapter"),
-            "{said}"
-        );
-        put(file("ana", "adapter", adapter)).expect("a file");
-        read(folder.path()).expect("it fits");
     }
 }

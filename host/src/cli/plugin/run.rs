@@ -38,9 +38,9 @@ pub struct Run {
     /// The service's configuration file, for the limits of plugins
     #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
     pub service_config: Option<PathBuf>,
-    /// Do not count the instructions: to count them, the component is compiled a second time
+    /// Also count the instructions: the component is compiled a second time for that
     #[arg(long)]
-    pub no_count: bool,
+    pub count: bool,
     /// Print the complete result, the log and the measurements as JSON
     #[arg(long)]
     pub json: bool,
@@ -115,7 +115,7 @@ impl Run {
     /// Makes the call again to count its instructions. They are nothing that a call fails for, so
     /// neither does the command.
     async fn count(&self, call: &PluginCall) -> Option<u64> {
-        if self.no_count {
+        if !self.count {
             return None;
         }
         let progress = ProgressLine::start("counting instructions");
@@ -199,23 +199,22 @@ impl Run {
     }
 
     /// Returns the call as a golden case, which has the form that people read.
-    fn case(&self, kind: PluginKind, body: Vec<u8>, config: Value) -> Case {
+    pub fn case(&self, kind: PluginKind, body: Vec<u8>, config: Value) -> Case {
         let call = match kind {
             PluginKind::Converter => Call::Convert,
             PluginKind::Adapter => Call::ReadWebhook,
         };
         let mut headers = self.headers.clone();
         let is_typed = headers.iter().any(|(name, _)| name == CONTENT_TYPE);
-        let guessed = || BodyFormat::detect(&body).ok().map(BodyFormat::content_type);
+        let guessed = || BodyFormat::detect(&body).ok();
         match &self.content_type {
             Some(given) => {
                 headers.retain(|(name, _)| name != CONTENT_TYPE);
                 headers.push((CONTENT_TYPE.to_owned(), given.clone()));
             }
             None if is_typed => {}
-            None => {
-                headers.extend(guessed().map(|found| (CONTENT_TYPE.to_owned(), found.to_owned())))
-            }
+            None => headers
+                .extend(guessed().map(|found| (CONTENT_TYPE.to_owned(), found.content_type()))),
         }
         Case {
             delivery: Delivery {

@@ -1,10 +1,12 @@
 //! `leadhost plugin test`: runs golden cases in the engine of this machine, whatever language the plugin
 //! is written in, and writes their expectations.
 
+use clap::ValueEnum;
 use leadhost_golden::{Case, load_dir, write_expect};
 
 use super::component_file::{self, ComponentFile, GOLDEN};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
+use super::loss::loss;
 use crate::cli::prelude::*;
 use leadhost_plugin::{CallError, Loaded};
 
@@ -22,6 +24,9 @@ pub struct Test {
     /// Also replace the expectations that differ, and show each difference
     #[arg(long)]
     renew: bool,
+    /// Replace also those whose new output lacks a field, or is refused or a lead where it was not
+    #[arg(long, value_name = "WHAT", requires = "renew")]
+    accept: Option<Acceptance>,
     /// Write the output even if a source was changed after the build
     #[arg(long)]
     stale: bool,
@@ -30,6 +35,12 @@ pub struct Test {
     service_config: Option<PathBuf>,
     #[command(flatten)]
     engine: EngineFlags,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Acceptance {
+    /// The new output of a case lacks what the expected one has
+    LostFields,
 }
 
 impl Test {
@@ -44,6 +55,7 @@ impl Test {
         self.engine.show(&engine);
         let mut tally = TestTally::default();
         let mut crashes = Crashes::default();
+        let mut differences = Differences::default();
         let mut cases = chosen.cases.into_iter();
         // The others would take as long without showing more.
         while tally.late < limits::GOLDEN_UNANSWERED as u64
@@ -56,12 +68,14 @@ impl Test {
                     case,
                     chosen.folder.as_deref(),
                     &mut crashes,
+                    &mut differences,
                 )
                 .await?;
             tally.add(outcome);
         }
         tally.untried = cases.len() as u64;
         crashes.conclude();
+        differences.conclude();
         let command = component_file::test_command(&self.file, self.golden.as_deref());
         tally.conclude(&chosen.origin, &command)
     }
@@ -105,6 +119,7 @@ impl Test {
         case: Case,
         folder: Option<&Path>,
         crashes: &mut Crashes,
+        differences: &mut Differences,
     ) -> CommandResult<CaseOutcome> {
         let case = Arc::new(case);
         let answer = engine.plugins.answer_case(loaded, Arc::clone(&case)).await;
@@ -129,7 +144,13 @@ impl Test {
                 different => different,
             },
         };
-        let target = folder.filter(|_| self.renew || (self.write && difference.is_none()));
+        let lost = case
+            .expect
+            .as_ref()
+            .and_then(|expected| loss(expected, &output));
+        let renews = self.renew && (lost.is_none() || self.accept.is_some());
+        let target =
+            folder.filter(|_| renews || ((self.write || self.renew) && difference.is_none()));
         match (target, difference) {
             (Some(folder), difference) => {
                 let written = write_output(folder, &case.name, &output, difference.as_deref())?;
@@ -139,8 +160,11 @@ impl Test {
                 Ok(written)
             }
             (None, Some(difference)) => {
-                show_failing(&case.name, &answer.usage.log, &difference);
-                Ok(CaseOutcome::Differs)
+                differences.add(&case.name, &answer.usage.log, &difference, lost.as_deref());
+                Ok(match lost {
+                    Some(_) => CaseOutcome::Loses,
+                    None => CaseOutcome::Differs,
+                })
             }
             (None, None) => {
                 let what = "it has no expectation yet; --write writes the output into it";
@@ -207,6 +231,8 @@ enum CaseOutcome {
     Written,
     /// The output is not the expected one.
     Differs,
+    /// It also lacks what the expected one has.
+    Loses,
     /// There is no output, or no expectation.
     Failed,
     /// It ran out of time.
@@ -250,7 +276,7 @@ fn has_no_person(output: &Value) -> bool {
 fn no_person(name: &str) -> String {
     let name = safe(name);
     format!(
-        "the golden case {name} yields no lead: no name, no phone and no e-mail address was found under a usual name. If it should have one, change the converter: `take` of its fields reads a value by its path, such as `deal.ref` or `answers[0].value`. It reaches into a text that is itself JSON only if its name is one such as `rawRequest` or `payload`, at the top of the body: parse any other first, and read the fields of the result. Then `leadhost plugin test --renew` writes the output again"
+        "the golden case {name} yields no lead: it has no name, no phone and no e-mail address. If it should have one, name their places in the converter, by paths such as `deal.ref` or `answers[?question=Nome].answer`, and `leadhost plugin test --renew` writes the output again"
     )
 }
 
@@ -288,6 +314,39 @@ impl Crashes {
     fn conclude(&self) {
         for Crash { name, alike, .. } in self.0.iter().filter(|crash| !crash.alike.is_empty()) {
             complain_line!("FAILED in the same way as {name}: {}", alike.join(", "));
+        }
+    }
+}
+
+/// Differences in full: those of more cases are often the same mistake.
+const SHOWN: usize = 3;
+
+/// The outputs of a run that are not the expected ones.
+#[derive(Default)]
+pub struct Differences {
+    shown: usize,
+    /// The names of the others.
+    others: Vec<String>,
+}
+
+impl Differences {
+    /// Shows a difference, if not enough are. `lost`: what the output lacks.
+    pub fn add(&mut self, name: &str, log: &[String], difference: &str, lost: Option<&str>) {
+        if self.shown == SHOWN {
+            self.others.push(name.to_owned());
+            return;
+        }
+        self.shown += 1;
+        match lost {
+            Some(lost) => show_failing(name, log, &format!("{difference}\nlost: {lost}")),
+            None => show_failing(name, log, difference),
+        }
+    }
+
+    pub fn conclude(&self) {
+        if !self.others.is_empty() {
+            let count = self.others.len();
+            complain_line!("FAILED as well, {count}: {}", self.others.join(", "));
         }
     }
 }
@@ -334,6 +393,7 @@ struct TestTally {
     passed: u64,
     written: u64,
     differing: u64,
+    losing: u64,
     failed: u64,
     /// Those that ran out of time, and those that were not run after them.
     late: u64,
@@ -346,6 +406,7 @@ impl TestTally {
             CaseOutcome::Passed => self.passed += 1,
             CaseOutcome::Written => self.written += 1,
             CaseOutcome::Differs => self.differing += 1,
+            CaseOutcome::Loses => self.losing += 1,
             CaseOutcome::Failed => self.failed += 1,
             CaseOutcome::Late => self.late += 1,
         }
@@ -353,7 +414,7 @@ impl TestTally {
 
     /// Says what passed. It is a failure if a case did not; `command` makes the same test again.
     fn conclude(&self, origin: &str, command: &str) -> CommandResult {
-        let failing = self.differing + self.failed + self.late;
+        let failing = self.differing + self.losing + self.failed + self.late;
         let all = self.passed + self.written + failing + self.untried;
         let cases = |number: u64| count(number, "golden case", "golden cases");
         if failing > 0 {
@@ -362,9 +423,16 @@ impl TestTally {
                 said += &format!("; {} after the slow ones were not run", self.untried);
             }
             let failure = CommandFailure::new(said);
-            return Err(match self.differing {
+            let failure = match self.losing {
                 0 => failure,
                 _ => failure.hint(format!(
+                    "{} fields, or a refusal instead of a lead or the other way round: rather a mistake of the plugin. If it is meant, `{command} --renew --accept lost-fields`",
+                    count(self.losing, "case has lost", "cases have lost")
+                )),
+            };
+            return Err(match self.differing {
+                0 => failure,
+                _ => failure.also(&format!(
                     "where the new output is right, `{command} --renew` makes it the expected one"
                 )),
             });

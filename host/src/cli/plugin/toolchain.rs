@@ -62,7 +62,7 @@ const CLANGS: &[Program] = &[
     &["clang-19"],
 ];
 const CLANG_VARIABLE: Option<&str> = Some("CLANG");
-const SCRIPTS: &[Language] = &[Language::Typescript, Language::Javascript];
+const SCRIPTS: &[Language] = &[Language::Typescript];
 const WASI_SDK: &str =
     "https://github.com/WebAssembly/wasi-sdk/releases, with its clang in the variable CLANG";
 

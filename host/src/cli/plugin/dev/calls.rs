@@ -163,8 +163,13 @@ impl CallBoard {
 
     fn show(&self, head: &str, calls: &[WatchedCall], detail: Option<&DeliveryDetail>) {
         let mut lines = Vec::new();
-        if !head.is_empty() {
-            lines.push(head.to_owned());
+        match (head, calls) {
+            // Later work, of which several may be under way.
+            ("", [call, ..]) if !call.id.is_empty() => {
+                lines.push(safe(&format!("{} of {}", call.function, call.id)));
+            }
+            ("", _) => {}
+            (head, _) => lines.push(head.to_owned()),
         }
         for call in calls {
             lines.extend(call_lines(call));
@@ -209,8 +214,10 @@ fn head(request: &AnsweredRequest, detail: Option<&DeliveryDetail>) -> String {
         _ => String::new(),
     };
     let took = milliseconds(request.took);
+    let delivery = request.delivery.as_ref();
+    let delivery = delivery.map_or_else(String::new, |id| format!(", delivery {id}"));
     safe(&format!(
-        "{} {}: {}{status}, {took}",
+        "{} {}: {}{status}, {took}{delivery}",
         request.method, request.route, request.status
     ))
 }

@@ -1,10 +1,11 @@
 //! The component that a build wrote, with the golden cases that have an expectation, and what the cases show
 //! when one fails. A project without a folder of cases has those that its build packed.
 
-use leadhost_golden::{Case, load_dir};
+use leadhost_golden::{Case, load_dir, write_expect};
 
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
-use crate::cli::plugin::test::{is_alike, show_failing};
+use crate::cli::plugin::loss::loss;
+use crate::cli::plugin::test::{Differences, is_alike, show_failing};
 use crate::cli::prelude::*;
 use leadhost_plugin::Plugins;
 
@@ -20,31 +21,57 @@ pub struct DevCandidate {
 
 /// A golden case that fails.
 pub struct FailingCase {
-    name: String,
+    pub name: String,
     log: Vec<String>,
     what: String,
-    /// Whether there was an output, which an expectation could be.
-    has_output: bool,
-    /// Whether only its notes differ: an author prints something to look at it.
-    pub is_of_notes: bool,
+    /// `None`: there is none, because the call failed.
+    pub output: Option<Value>,
+    /// What the output lacks that the expected one has.
+    pub lost: Option<String>,
 }
 
-/// Shows how the outputs differ from the expected ones. A failure that several cases have alike is shown
-/// once: a plugin that crashes often does so with every body.
+/// Shows the failures of calls. One that several cases have alike is shown once: a plugin that crashes often
+/// does so with every body.
 pub fn show(failing: &[FailingCase]) {
-    for (index, case) in failing.iter().enumerate() {
+    let failed: Vec<&FailingCase> = failing
+        .iter()
+        .filter(|case| case.output.is_none())
+        .collect();
+    for (index, case) in failed.iter().enumerate() {
         let is_like_it =
-            |other: &&FailingCase| is_alike((&other.log, &other.what), (&case.log, &case.what));
-        if failing[..index].iter().any(|earlier| is_like_it(&earlier)) {
+            |other: &&&FailingCase| is_alike((&other.log, &other.what), (&case.log, &case.what));
+        if failed[..index].iter().any(|earlier| is_like_it(&earlier)) {
             continue;
         }
         show_failing(&case.name, &case.log, &case.what);
-        let alike = failing[index + 1..].iter().filter(is_like_it);
+        let alike = failed[index + 1..].iter().filter(is_like_it);
         let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
         if !alike.is_empty() {
             complain_line!("FAILED in the same way: {}", alike.join(", "));
         }
     }
+}
+
+/// Shows how the outputs differ from the expected ones.
+pub fn show_differences(differing: &[FailingCase]) {
+    let mut differences = Differences::default();
+    for case in differing {
+        differences.add(&case.name, &case.log, &case.what, case.lost.as_deref());
+    }
+    differences.conclude();
+}
+
+/// Makes the new outputs the expected ones, of cases that have lost nothing. Returns how many.
+pub fn renew(folder: &Path, differing: &[FailingCase]) -> CommandResult<usize> {
+    let mut renewed = 0;
+    for case in differing.iter().filter(|case| case.lost.is_none()) {
+        if let Some(output) = &case.output {
+            write_expect(&folder.join(GOLDEN), &case.name, output)
+                .map_err(|error| CommandFailure::new(error.to_string()))?;
+            renewed += 1;
+        }
+    }
+    Ok(renewed)
 }
 
 pub fn read(folder: &Path) -> CommandResult<DevCandidate> {
@@ -81,16 +108,18 @@ impl DevCandidate {
         let mut failing = Vec::new();
         for case in &self.cases {
             let answer = plugins.answer_case(&loaded, Arc::clone(case)).await;
-            let (what, has_output) = match answer.output {
-                Ok(output) => (case.difference(&output), true),
-                Err(error) => (Some(error.to_string()), false),
+            let (what, output) = match answer.output {
+                Ok(output) => (case.difference(&output), Some(output)),
+                Err(error) => (Some(error.to_string()), None),
             };
+            let lost = case.expect.as_ref().zip(output.as_ref());
+            let lost = lost.and_then(|(expected, came)| loss(expected, came));
             failing.extend(what.map(|what| FailingCase {
                 name: case.name.clone(),
                 log: answer.usage.log,
-                is_of_notes: has_output && is_of_notes(&what),
-                has_output,
                 what,
+                output,
+                lost,
             }));
         }
         Ok(failing)
@@ -104,77 +133,33 @@ impl DevCandidate {
     }
 }
 
-/// Returns how many of the golden cases fail, and what to do. A case without an output has nothing that
-/// could become its expectation.
-pub fn counts(failing: &[FailingCase], total: usize, folder: &str) -> String {
+/// Returns how many of the golden cases have no output.
+pub fn counts(failing: &[FailingCase], total: usize) -> String {
     let cases = count(total as u64, "golden case", "golden cases");
-    let mut said = format!("FAILED {} of {cases}", failing.len());
-    let silent = failing.iter().filter(|case| !case.has_output).count();
-    if silent > 0 {
-        let silent = match silent == failing.len() {
-            true => "none of them has an output".to_owned(),
-            false => format!("{silent} of them without an output"),
-        };
-        said += &format!("; {silent}: fix the plugin");
-    }
-    if silent < failing.len() {
-        let also = if silent > 0 { "; " } else { ": " };
-        said += also;
-        said += &format!(
-            "where the new output is right, `leadhost plugin test {folder} --renew` makes it the expected one"
-        );
-    }
-    said
+    let silent = failing.iter().filter(|case| case.output.is_none()).count();
+    format!("FAILED {silent} of {cases} without an output: fix the plugin")
 }
 
-fn is_of_notes(difference: &str) -> bool {
-    difference.lines().all(|line| line.starts_with("ok.notes"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn failing(has_output: bool) -> FailingCase {
-        FailingCase {
-            name: "lead".to_owned(),
-            log: vec![],
-            what: "x".to_owned(),
-            has_output,
-            is_of_notes: false,
-        }
-    }
-
-    #[test]
-    fn a_case_without_an_output_is_counted_and_not_to_be_renewed() {
-        let said = counts(&[failing(false), failing(false)], 20, "ana");
-        assert_eq!(
-            said,
-            "FAILED 2 of 20 golden cases; none of them has an output: fix the plugin"
-        );
-        let said = counts(&[failing(false), failing(true)], 20, "ana");
-        assert!(said.contains("1 of them without an output"), "{said}");
-        assert!(
-            said.contains("; where the new output is right, `leadhost plugin test ana --renew`"),
-            "{said}"
-        );
-        let said = counts(&[failing(true)], 1, "ana");
-        assert!(
-            said.starts_with("FAILED 1 of 1 golden case: where "),
-            "{said}"
-        );
-    }
-
-    #[test]
-    fn a_difference_of_notes_alone_is_distinguished_from_others() {
-        assert!(is_of_notes(
-            "ok.notes.0: expected nothing, got \"a\"\nok.notes: expected nothing, got []"
-        ));
-        assert!(!is_of_notes(
-            "ok.notes.0: expected nothing, got \"a\"\nok.items.0: expected 1, got 2"
-        ));
-        assert!(!is_of_notes(
-            "ok.notes.0: expected nothing, got \"a\"\nand 3 more differences"
+/// Returns what to do about outputs that are not the expected ones. The build serves.
+pub fn advice(differing: &[FailingCase], folder: &str) -> String {
+    let cases = |number: usize| count(number as u64, "golden case", "golden cases");
+    let losing = differing.iter().filter(|case| case.lost.is_some()).count();
+    let others = differing.len() - losing;
+    let has = |number: usize| if number == 1 { "has" } else { "have" };
+    let mut said = Vec::new();
+    if others > 0 {
+        said.push(format!(
+            "{} {} another result than expected. Served all the same. If it is right, `r` and Enter, or `leadhost plugin test {folder} --renew`, makes it the expected one.",
+            cases(others),
+            has(others)
         ));
     }
+    if losing > 0 {
+        said.push(format!(
+            "{} {} lost fields, or a refusal instead of a lead or the other way round. Served all the same. If that is meant: `leadhost plugin test {folder} --renew --accept lost-fields`.",
+            cases(losing),
+            has(losing)
+        ));
+    }
+    said.join("\n")
 }

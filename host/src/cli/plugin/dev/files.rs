@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::cli::plugin::component_file::GOLDEN;
 use crate::cli::plugin::stale::is_built;
 use crate::cli::prelude::*;
 
@@ -20,9 +21,13 @@ const FILES: usize = 20_000;
 /// Bytes that are read of a file; a change after them does not count.
 const FILE_BYTES: u64 = 16 << 20;
 
-/// The contents of all files, as one hash.
+/// The contents of all files, as hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FilesState([u8; 32]);
+pub struct FilesState {
+    /// What a build may read.
+    pub sources: [u8; 32],
+    golden: [u8; 32],
+}
 
 /// A file, its length and when it changed: the files are read again only if one of these is new.
 type FileStamp = (PathBuf, u64, i64, i64);
@@ -62,16 +67,23 @@ impl<'a> ProjectFiles<'a> {
     }
 
     fn read(&self, files: &[FileStamp]) -> FilesState {
-        let mut hash = Sha256::new();
+        let (mut sources, mut golden) = (Sha256::new(), Sha256::new());
         for (path, ..) in files {
             let name = path.strip_prefix(self.root).unwrap_or(path);
+            let hash = match name.starts_with(GOLDEN) {
+                true => &mut golden,
+                false => &mut sources,
+            };
             hash.update(name.as_os_str().as_encoded_bytes());
             // A file that is gone by now is another state at the next look.
             let content = read(path).unwrap_or_default();
             hash.update([0]);
             hash.update(Sha256::digest(&content));
         }
-        FilesState(hash.finalize().into())
+        FilesState {
+            sources: sources.finalize().into(),
+            golden: golden.finalize().into(),
+        }
     }
 
     fn list(
@@ -220,6 +232,9 @@ mod tests {
             project.put(source, "3");
             assert_ne!(state(), before, "{source}");
         }
+        let sources = state().sources;
+        project.put("golden/lead/body.json", "4");
+        assert_eq!(state().sources, sources, "no build reads a golden case");
         let before = state();
         let path = |name: &str| project.0.path().join(name);
         std::fs::rename(path("keep"), path("kept")).expect("it is there");

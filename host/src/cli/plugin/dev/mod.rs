@@ -5,7 +5,9 @@
 mod builder;
 mod calls;
 mod candidate;
+mod checking;
 mod files;
+mod keys;
 mod requests;
 mod sample;
 mod sends;
@@ -19,8 +21,9 @@ use serde_json::Map;
 
 use self::builder::BuildOutcome;
 use self::calls::CallBoard;
-use self::candidate::DevCandidate;
-use self::files::ProjectFiles;
+use self::candidate::{DevCandidate, FailingCase};
+use self::checking::Checking;
+use self::files::{FilesState, ProjectFiles};
 use self::sample::CurlSample;
 use self::service::{PrivateService, SwapError};
 use super::component_file::BUILT;
@@ -115,6 +118,9 @@ impl Dev {
             served: None,
             declared: None,
             shown: String::new(),
+            built: None,
+            checking: Checking::default(),
+            differing: Vec::new(),
         };
         let ended = session.watch().await;
         session.service.stop().await;
@@ -152,6 +158,12 @@ struct DevSession<'a> {
     declared: Option<DevWorkspace>,
     /// The lines of `curl` that were printed last.
     shown: String,
+    /// The sources of the last build that succeeded.
+    built: Option<[u8; 32]>,
+    /// The checks of the project, beside the last build.
+    checking: Checking,
+    /// The golden cases of which the version that serves has another result than expected.
+    differing: Vec<FailingCase>,
 }
 
 /// The workspace as it was declared last.
@@ -172,10 +184,11 @@ impl DevSession<'_> {
     async fn watch(&mut self) -> CommandResult {
         let folder = self.flags.folder.as_path();
         let files = ProjectFiles::of(folder);
+        let mut keys = keys::renewals();
         loop {
             // Before the build: a change while it runs causes another one.
             let state = tokio::task::block_in_place(|| files.state())?;
-            let end = match self.round().await {
+            let end = match self.round(state).await {
                 Ok(end) => end,
                 Err(failure) if self.flags.once => return Err(failure),
                 Err(failure) => {
@@ -187,7 +200,10 @@ impl DevSession<'_> {
             };
             match end {
                 RoundEnd::Stopped => return Ok(()),
-                RoundEnd::Serving if self.flags.once => return Ok(()),
+                RoundEnd::Serving if self.flags.once => {
+                    self.checking.done().await;
+                    return Ok(());
+                }
                 RoundEnd::Failed if self.flags.once => {
                     return Err(failed!("{} is not served", folder.display()));
                 }
@@ -199,25 +215,26 @@ impl DevSession<'_> {
             }
             tokio::select! {
                 changed = files.changed(state) => changed?,
+                Some(()) = keys.recv() => self.renew()?,
                 () = self.shutdown.begun() => return Ok(()),
             }
         }
     }
 
-    async fn round(&mut self) -> CommandResult<RoundEnd> {
+    /// Makes a build and serves it. A change of golden cases alone needs no other build.
+    async fn round(&mut self, state: FilesState) -> CommandResult<RoundEnd> {
         let folder = self.flags.folder.as_path();
         let project = project::read(folder)?;
-        if let Some(setup) = setup::needed(folder, &project) {
-            setup.begin(folder);
-            match self.build(&project, &project.setup, "setting up").await? {
-                Ok(_) => setup.done(folder),
+        self.differing.clear();
+        let is_built = self.built == Some(state.sources);
+        let took = match is_built {
+            true => None,
+            false => match self.make(&project).await? {
+                Ok(took) => Some(took),
                 Err(end) => return Ok(end),
-            }
-        }
-        let took = match self.build(&project, &project.build, "building").await? {
-            Ok(took) => took,
-            Err(end) => return Ok(end),
+            },
         };
+        self.built = Some(state.sources);
         let built = Instant::now();
         let mut candidate =
             tokio::task::block_in_place(|| candidate::read(folder)).map_err(|failure| {
@@ -233,19 +250,18 @@ impl DevSession<'_> {
             };
             if let Err(SwapError::Deploy(DeployError::Load(LoadError::Golden { .. }))) = &swapped {
                 let failing = candidate.failing(&self.service.app.core.plugins).await?;
-                let is_noted = failing.iter().all(|case| case.is_of_notes);
-                if is_noted && !failing.is_empty() {
-                    self.say_noted(failing.len());
+                if failing.iter().any(|case| case.output.is_none()) {
+                    candidate::show(&failing);
+                    complain(&candidate::counts(&failing, candidate.cases.len()));
+                    return Ok(RoundEnd::Failed);
+                }
+                if !failing.is_empty() {
                     candidate = candidate.without(&failing)?;
+                    self.differing = failing;
                     let Some(again) = self.swap(&candidate).await else {
                         return Ok(RoundEnd::Stopped);
                     };
                     swapped = again;
-                } else if !failing.is_empty() {
-                    candidate::show(&failing);
-                    let folder = quoted(&folder.to_string_lossy());
-                    complain(&candidate::counts(&failing, candidate.cases.len(), &folder));
-                    return Ok(RoundEnd::Failed);
                 }
             }
             match swapped {
@@ -263,11 +279,30 @@ impl DevSession<'_> {
         self.served = Some(format!("{loaded:?}"));
         let line = self.connect(&candidate, &loaded).await?;
         self.say_serving(&candidate, took, built.elapsed());
+        self.say_differing();
         if self.shown != line {
             say!("\n{line}\n");
             self.shown = line;
         }
         Ok(RoundEnd::Serving)
+    }
+
+    /// Sets the project up if that is needed, and builds it. Its checks run beside what follows.
+    async fn make(&mut self, project: &ProjectFile) -> CommandResult<Result<Duration, RoundEnd>> {
+        self.built = None;
+        let folder = self.flags.folder.as_path();
+        if let Some(setup) = setup::needed(folder, project) {
+            setup.begin(folder);
+            match self.build(project, &project.setup, "setting up").await? {
+                Ok(_) => setup.done(folder),
+                Err(end) => return Ok(Err(end)),
+            }
+        }
+        let made = self.build(project, &project.build, "building").await?;
+        if made.is_ok() {
+            self.checking = Checking::start(folder, &project.check, &self.shutdown);
+        }
+        Ok(made)
     }
 
     /// Runs commands of the project. Returns how long they took, or how the round ends.
@@ -309,14 +344,23 @@ impl DevSession<'_> {
         }
     }
 
-    /// Says that golden cases fail by their notes alone, and do not keep the build from serving.
-    fn say_noted(&self, failing: usize) {
-        let cases = count(failing as u64, "golden case", "golden cases");
-        let folder = quoted(&self.flags.folder.to_string_lossy());
-        let have = if failing == 1 { "has" } else { "have" };
-        complain!(
-            "{cases} {have} other notes than expected, and nothing else is different: served all the same. `leadhost plugin test {folder} --renew` makes the notes the expected ones."
+    /// Shows the golden cases that have another result than expected.
+    fn say_differing(&self) {
+        if !self.differing.is_empty() {
+            candidate::show_differences(&self.differing);
+            let folder = quoted(&self.flags.folder.to_string_lossy());
+            complain(&candidate::advice(&self.differing, &folder));
+        }
+    }
+
+    /// Makes the results that were shown the expected ones.
+    fn renew(&mut self) -> CommandResult {
+        let renewed = candidate::renew(&self.flags.folder, &self.differing)?;
+        say!(
+            "Renewed: {}.",
+            count(renewed as u64, "golden case", "golden cases")
         );
+        Ok(())
     }
 
     fn loaded(&self, candidate: &DevCandidate) -> CommandResult<Arc<Loaded>> {
@@ -436,12 +480,12 @@ impl DevSession<'_> {
         Ok(lines.join("\n"))
     }
 
-    fn say_serving(&self, candidate: &DevCandidate, built: Duration, swapped: Duration) {
+    fn say_serving(&self, candidate: &DevCandidate, built: Option<Duration>, swapped: Duration) {
         let served = self.served.as_deref().unwrap_or_default();
         let cases = count(candidate.cases.len() as u64, "golden case", "golden cases");
         say_line!(
-            "{served}: built in {}, {cases} passed, serving after {}.",
-            seconds(built),
+            "{served}: {}{cases} passed, serving after {}.",
+            built.map_or_else(String::new, |took| format!("built in {}, ", seconds(took))),
             seconds(swapped),
         );
         if !candidate.unwritten.is_empty() {

@@ -51,8 +51,7 @@ impl CurlSample {
         if !headers.iter().any(|(name, _)| name == CONTENT_TYPE)
             && let Ok(format) = BodyFormat::detect(&case.body)
         {
-            let format = format.content_type().to_owned();
-            headers.push((CONTENT_TYPE.to_owned(), format));
+            headers.push((CONTENT_TYPE.to_owned(), format.content_type()));
         }
         Some(Self {
             body,

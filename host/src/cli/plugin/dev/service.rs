@@ -13,14 +13,15 @@ use crate::cli::serve::{first_key, sealing, stop};
 use leadhost_config::PluginsSection;
 use leadhost_config::shutdown::Shutdown;
 use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::connection::Connection;
 use leadhost_domain::publisher::TrustedKeys;
 use leadhost_http::listen::{self, Addresses, StartError};
-use leadhost_pipeline as pipeline;
 use leadhost_pipeline::apply::{ApplyError, ApplyOutcome, FileExtent, apply};
 use leadhost_pipeline::core::Core;
 use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
+use leadhost_pipeline::{self as pipeline, fleet};
 use leadhost_plugin::Loaded;
-use leadhost_store::{self as store, StoreLocation};
+use leadhost_store::{self as store, Announcement, StoreLocation};
 
 /// The file of the sandbox adapter, in a folder of plugins.
 const SANDBOX: &str = "adapter-sandbox.wasm";
@@ -117,7 +118,24 @@ impl PrivateService {
         let deployed = deploy::admit(pipeline, tried, wasm, origin, &everything()).await?;
         self.serving = Some(deployed.record.digest);
         forget_old_code(&self.folder.path().join("compiled"));
+        self.resume().await;
         Ok(())
+    }
+
+    /// Continues what a fault of the build before paused: the new one may have mended it.
+    async fn resume(&self) {
+        let store = &self.app.core.store;
+        let all = store.connections(None).await.unwrap_or_default();
+        let paused: Vec<Connection> = all.into_iter().filter(|one| one.paused.is_some()).collect();
+        for connection in &paused {
+            if let Err(error) = store.pause_connection(&connection.id, None).await {
+                complain_line!("{} stays paused: {error}", connection.name);
+            }
+        }
+        if !paused.is_empty() {
+            fleet::announce(&self.app.pipeline, Announcement::Connections).await;
+            self.app.pipeline.wake();
+        }
     }
 
     pub fn is_serving(&self, wasm: &[u8]) -> bool {

@@ -4,9 +4,6 @@
 //! `/v1/messages`, answers with an `id`, and posts a list of `events`. Replace its address,
 //! names and codes with those of your own, and raise the version with each change.
 
-#[cfg(test)]
-mod tests;
-
 use leadhost_sdk::serde_json::{Value, json};
 use leadhost_sdk::{
     Accepted, Adapter, Delivery, Description, Event, HttpRequest, HttpResponse, InboundMessage,

@@ -1,22 +1,6 @@
-//! Reads the leads of {{name}}: an object, or a list of objects.
-//!
-//! A value under a usual name (`nome`, `first_name`, `telefone`, `e-mail`, …) fills its
-//! field, wherever it is; everything else but other people is kept as an attribute.
-//! `fields.take(&["deal.ref"])` reads a name that is not usual, by its path. Raise the
-//! version with each change.
+//! Reads the leads of {{name}}. Raise the version with each change.
 
-mod guess;
-mod looks;
-mod names;
-mod people;
-mod questions;
-#[cfg(test)]
-mod tests;
-mod time;
-
-use guess::Fields;
-use leadhost_sdk::serde_json::Value;
-use leadhost_sdk::{Conversion, Converter, Delivery, Description, Item, Lead, NoConfig, Problem};
+use leadhost_sdk::prelude::*;
 
 pub struct Form;
 
@@ -30,42 +14,14 @@ impl Converter for Form {
     }
 
     fn convert(_: &NoConfig, delivery: &Delivery) -> Result<Conversion, Problem> {
-        let body = guess::body(delivery)?;
-        let forms = guess::forms_in(&body).into_iter();
-        let mut notes = Vec::new();
-        let read = |(form, path): (_, String)| read(form, &path, &mut notes);
-        let items: Vec<Item> = forms.map(read).collect();
-        Ok(Conversion {
-            notes,
-            ..items.into()
-        })
+        let body = delivery.tree()?;
+        let items = {{items}}.into_iter();
+        Ok(Conversion::of_list(items.map(|item| read(item, &body).into()).collect()))
     }
 }
 
-fn read(form: &Value, path: &str, notes: &mut Vec<String>) -> Item {
-    if !form.is_object() {
-        return Item::invalid("a lead must be an object", path);
-    }
-    let mut fields = Fields::new(form);
-    let mut lead = Lead::new()
-        .external_id(fields.external_id())
-        .is_test(fields.is_test())
-        .name(fields.name())
-        .message(fields.message())
-        .occurred_at(fields.occurred_at())
-        .source(fields.source());
-    lead.phones = fields.phones();
-    lead.emails = fields.emails();
-    lead.campaign = fields.campaign();
-    for (kind, reference) in fields.listings() {
-        lead = lead.listing(kind, reference);
-    }
-    if !fields.is_lead(&lead) {
-        let problem =
-            "the lead has no phone, no e-mail address and no name with an id or a message";
-        return Item::invalid(problem, path);
-    }
-    // Last: what nothing above has read.
-    let rest = fields.rest(notes).into_iter();
-    Item::lead(rest.fold(lead, |lead, (name, value)| lead.attribute(&name, &value)))
+/// Reads one lead. A value that is not there, or blank, is left out.
+fn read(item: &Value, {{body}}: &Value) -> Lead {
+    Lead::new()
+{{lead}}
 }

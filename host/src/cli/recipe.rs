@@ -1,0 +1,739 @@
+//! Writes down what the mapping converter finds in a sample: from which place each field of its lead comes. The
+//! converter says where it read (`explain`); here a value is put together from these places until it is the
+//! one of the lead, so that a new project names its places and guesses nothing.
+
+use converter_mapping::Mapping;
+use leadhost_golden::Case;
+use leadhost_sdk::path::{Path, Step, joined, key};
+use leadhost_sdk::serde_json::{self, Value, json};
+use leadhost_sdk::testing;
+use leadhost_sdk::{
+    Conversion, Converter as _, Delivery, Item, Lead, Outcome, at, email, is_absent, join, list,
+    phone_with_codes, text, text_of, time, yes,
+};
+
+/// What begins a note with an explanation.
+const MARK: &str = "explain: ";
+
+/// Attributes that a new converter names; a person adds others.
+const MAX_ATTRIBUTES: usize = 40;
+
+/// Where the leads of a source are, and from where each field comes.
+#[derive(Debug, Default)]
+pub struct Recipe {
+    /// The path of the leads in the body; empty: the body is one, or a list of them.
+    pub leads: String,
+    pub lines: Vec<Line>,
+    /// Why the sample has no lead.
+    pub no_lead: Option<String>,
+}
+
+#[derive(Debug, PartialEq)]
+pub struct Line {
+    pub field: Field,
+    pub value: Expression,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Field {
+    ExternalId,
+    IsTest,
+    Name,
+    Phone,
+    Email,
+    Message,
+    /// With the kind of the reference.
+    Listing(String),
+    OccurredAt,
+    Source,
+    /// With the name of the campaign's field.
+    Campaign(String),
+    /// With the name of the attribute.
+    Attribute(String),
+}
+
+/// How a value is put together from places.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expression {
+    Text(Place),
+    Join(Vec<Place>),
+    Phone {
+        number: Place,
+        area: Option<Place>,
+        country: Option<Place>,
+    },
+    Email(Place),
+    Time(Vec<Place>),
+    Yes(Place),
+    /// Any value, with its type.
+    Value(Place),
+    /// No such expression gives the value that the mapping converter found at these places.
+    Unknown(Vec<Place>),
+}
+
+/// A path in the lead's item, or in the body around it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    pub in_body: bool,
+    pub path: String,
+}
+
+/// Reads the body of a case. An error says why it cannot be read at all.
+pub fn find(case: &Case) -> Result<Recipe, String> {
+    let delivery = testing::delivery(case);
+    let body = delivery.tree().map_err(|problem| problem.message)?;
+    let config = serde_json::from_value(json!({"explain": true}));
+    let config = config.map_err(|error| error.to_string())?;
+    let read = Mapping::convert(&config, &delivery).map_err(|problem| problem.message)?;
+    let explained: Vec<Value> = explanations(&read);
+    let leads = read.items.iter().enumerate();
+    let mut leads = leads.filter_map(|(index, item)| match &item.outcome {
+        Outcome::Lead(lead) => Some((index, lead)),
+        _ => None,
+    });
+    let Some((index, lead)) = leads.next() else {
+        return Ok(Recipe {
+            no_lead: Some(why_no_lead(&read)),
+            ..Recipe::default()
+        });
+    };
+    let of_item = |note: &&Value| note["item"] == json!(index);
+    let notes: Vec<&Value> = explained.iter().filter(of_item).collect();
+    let place = notes.first().and_then(|note| note["at"].as_str());
+    let steps = steps_to(&body, place.unwrap_or_default());
+    let item = steps.iter().fold(&body, |value, step| below(value, step));
+    let search = Search {
+        body: &body,
+        item,
+        notes,
+    };
+    Ok(Recipe {
+        leads: path_of_list(&steps),
+        lines: search.lines(lead),
+        no_lead: None,
+    })
+}
+
+/// Returns what a converter with this recipe makes of a case.
+pub fn answer(recipe: &Recipe, case: &Case) -> Value {
+    let converted = convert(recipe, &testing::delivery(case));
+    testing::plain(&converted)
+}
+
+fn convert(recipe: &Recipe, delivery: &Delivery) -> Result<Conversion, leadhost_sdk::Problem> {
+    let body = delivery.tree()?;
+    let items = list(&body, &recipe.leads).into_iter();
+    let items: Vec<Item> = items.map(|item| lead(recipe, item, &body).into()).collect();
+    Ok(Conversion::of_list(items))
+}
+
+fn lead(recipe: &Recipe, item: &Value, body: &Value) -> Lead {
+    let lines = recipe.lines.iter();
+    lines.fold(Lead::new(), |lead, Line { field, value }| {
+        let text = || value.text(item, body);
+        match field {
+            Field::ExternalId => lead.external_id(text()),
+            Field::IsTest => lead.is_test(
+                matches!(value, Expression::Yes(place) if yes(text_at(place, item, body))),
+            ),
+            Field::Name => lead.name(text()),
+            Field::Phone => lead.phone(text()),
+            Field::Email => lead.email(text()),
+            Field::Message => lead.message(text()),
+            Field::Listing(kind) => lead.listing(kind, text()),
+            Field::OccurredAt => lead.occurred_at(text()),
+            Field::Source => lead.source(text()),
+            Field::Campaign(name) => lead.campaign(name, text()),
+            Field::Attribute(name) => match value {
+                Expression::Value(place) => {
+                    lead.attribute(name, at(place.root(item, body), &place.path))
+                }
+                _ => lead,
+            },
+        }
+    })
+}
+
+fn text_at(place: &Place, item: &Value, body: &Value) -> Option<String> {
+    text(place.root(item, body), &place.path)
+}
+
+impl Place {
+    fn root<'a>(&self, item: &'a Value, body: &'a Value) -> &'a Value {
+        if self.in_body { body } else { item }
+    }
+}
+
+impl Expression {
+    pub fn places(&self) -> Vec<&Place> {
+        match self {
+            Self::Text(place) | Self::Email(place) | Self::Yes(place) | Self::Value(place) => {
+                vec![place]
+            }
+            Self::Join(places) | Self::Time(places) => places.iter().collect(),
+            Self::Phone {
+                number,
+                area,
+                country,
+            } => [Some(number), area.as_ref(), country.as_ref()]
+                .into_iter()
+                .flatten()
+                .collect(),
+            Self::Unknown(_) => Vec::new(),
+        }
+    }
+
+    /// Returns its text. [`Expression::Yes`] and [`Expression::Value`] have none.
+    fn text(&self, item: &Value, body: &Value) -> Option<String> {
+        let read = |place: &Place| text_at(place, item, body);
+        let joined = |places: &[Place]| {
+            let mut texts = places.iter().map(read);
+            let first = texts.next()?;
+            texts.fold(first, |all, text| join([all, text]))
+        };
+        match self {
+            Self::Text(place) => read(place),
+            Self::Join(places) => joined(places),
+            Self::Phone {
+                number,
+                area,
+                country,
+            } => phone_with_codes(
+                read(number),
+                area.as_ref().and_then(read),
+                country.as_ref().and_then(read),
+            ),
+            Self::Email(place) => email(read(place)),
+            Self::Time(places) => time(joined(places)),
+            Self::Yes(_) | Self::Value(_) | Self::Unknown(_) => None,
+        }
+    }
+}
+
+fn explanations(read: &Conversion) -> Vec<Value> {
+    let marked = read.notes.iter().filter_map(|note| note.strip_prefix(MARK));
+    marked
+        .filter_map(|note| serde_json::from_str(note).ok())
+        .collect()
+}
+
+fn why_no_lead(read: &Conversion) -> String {
+    let mut items = read.items.iter();
+    let why = items.find_map(|item| match &item.outcome {
+        Outcome::Invalid(problem) => Some(problem.message.clone()),
+        Outcome::Ignored(why) => Some(why.clone()),
+        _ => None,
+    });
+    why.unwrap_or_else(|| "there is no item in it".to_owned())
+}
+
+/// Returns the steps to an item, of which the converter says keys and indexes joined by dots.
+fn steps_to(body: &Value, path: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let (mut value, mut rest) = (body, path);
+    while !rest.is_empty() {
+        let Some((step, after)) = step(value, rest) else {
+            return Vec::new();
+        };
+        value = below(value, &step);
+        steps.push(step);
+        rest = after;
+    }
+    steps
+}
+
+/// Returns the first step of such a path and what follows it. A key may have dots in it.
+fn step<'p>(value: &Value, path: &'p str) -> Option<(Step, &'p str)> {
+    let mut ends = path
+        .match_indices('.')
+        .map(|(at, _)| at)
+        .chain([path.len()]);
+    ends.find_map(|end| {
+        let after = path.get(end + 1..).unwrap_or_default();
+        let name = &path[..end];
+        match value {
+            Value::Array(items) => {
+                let index: usize = name.parse().ok()?;
+                items.get(index).map(|_| (Step::Index(index), after))
+            }
+            Value::Object(fields) => fields
+                .contains_key(name)
+                .then(|| (Step::Key(name.to_owned()), after)),
+            _ => None,
+        }
+    })
+}
+
+fn below<'a>(value: &'a Value, step: &Step) -> &'a Value {
+    match step {
+        Step::Key(key) => &value[key],
+        Step::Index(index) => &value[index],
+        _ => value,
+    }
+}
+
+/// Returns the path of the list that an item is in: with every element of the lists on the way. The last list
+/// needs no bracket.
+fn path_of_list(steps: &[Step]) -> String {
+    let steps = match steps {
+        [list @ .., Step::Index(_)] => list,
+        steps => steps,
+    };
+    steps.iter().fold(String::new(), |path, step| match step {
+        Step::Key(name) => joined(&path, &key(name)),
+        _ => joined(&path, "[*]"),
+    })
+}
+
+/// The search for expressions that give the values of one lead.
+struct Search<'a> {
+    body: &'a Value,
+    item: &'a Value,
+    /// The explanations of this item.
+    notes: Vec<&'a Value>,
+}
+
+impl Search<'_> {
+    fn lines(&self, lead: &Lead) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let mut add = |field: Field, value: Option<Expression>| {
+            lines.extend(value.map(|value| Line { field, value }));
+        };
+        let text = |name: &str, target: &Option<String>| {
+            target.as_ref().map(|target| self.text(name, target))
+        };
+        add(Field::ExternalId, text("externalId", &lead.external_id));
+        add(Field::IsTest, self.truth(lead.is_test));
+        add(Field::Name, text("name", &lead.name));
+        for phone in &lead.phones {
+            add(Field::Phone, Some(self.phone(phone)));
+        }
+        for email in &lead.emails {
+            add(Field::Email, Some(self.email(email)));
+        }
+        add(Field::Message, text("message", &lead.message));
+        for listing in &lead.listings {
+            let value = self.text("listings", &listing.reference);
+            add(Field::Listing(listing.kind.clone()), Some(value));
+        }
+        add(
+            Field::OccurredAt,
+            lead.occurred_at.as_ref().map(|target| self.time(target)),
+        );
+        add(Field::Source, text("source", &lead.source));
+        for (name, target) in &lead.campaign {
+            add(
+                Field::Campaign(name.clone()),
+                Some(self.text("campaign", target)),
+            );
+        }
+        for (name, json) in &lead.attributes {
+            let value = serde_json::from_str(json).unwrap_or_default();
+            lines.extend(self.attributes(name, &value));
+        }
+        let is_attribute = |line: &Line| matches!(line.field, Field::Attribute(_));
+        let others = lines.iter().filter(|line| !is_attribute(line)).count();
+        lines.truncate(others + MAX_ATTRIBUTES);
+        lines
+    }
+
+    /// Returns the places at which the converter read a field, down to their scalars.
+    fn places(&self, field: &str) -> Vec<Place> {
+        let of_field = self.notes.iter().filter(|note| note["field"] == field);
+        let paths = of_field.flat_map(|note| note["from"].as_array().into_iter().flatten());
+        let mut places = Vec::new();
+        for path in paths.filter_map(Value::as_str) {
+            let place = match path.strip_prefix("$.") {
+                Some(path) => Place {
+                    in_body: true,
+                    path: path.to_owned(),
+                },
+                None => Place {
+                    in_body: false,
+                    path: path.to_owned(),
+                },
+            };
+            if let Some(value) = at(place.root(self.item, self.body), &place.path) {
+                self.scalars(&self.labelled(place), value, &mut places);
+            }
+        }
+        places
+    }
+
+    fn scalars(&self, place: &Place, value: &Value, out: &mut Vec<Place>) {
+        const MOST: usize = 16;
+        let inner = |step: &str| Place {
+            in_body: place.in_body,
+            path: joined(&place.path, step),
+        };
+        match value {
+            _ if out.len() >= MOST => {}
+            Value::Object(fields) if !fields.contains_key("#text") => {
+                for (name, value) in fields {
+                    self.scalars(&inner(&key(name)), value, out);
+                }
+            }
+            Value::Array(items) => {
+                for (index, value) in items.iter().enumerate() {
+                    self.scalars(&inner(&format!("[{index}]")), value, out);
+                }
+            }
+            value if is_absent(value) || out.contains(place) => {}
+            _ => out.push(place.clone()),
+        }
+    }
+
+    /// Returns a place in a list of questions by its question in place of its index: the order may change.
+    fn labelled(&self, place: Place) -> Place {
+        let Ok(path) = Path::parse(&place.path) else {
+            return place;
+        };
+        let mut value = place.root(self.item, self.body);
+        let mut out = String::new();
+        for step in &path.steps {
+            let next = below(value, step);
+            out = match step {
+                Step::Key(name) => joined(&out, &key(name)),
+                Step::Index(index) => {
+                    let filter = value.as_array().and_then(|list| filter(list, *index));
+                    let step = filter.unwrap_or_else(|| format!("[{index}]"));
+                    joined(&out, &step)
+                }
+                _ => return place,
+            };
+            value = next;
+        }
+        Place { path: out, ..place }
+    }
+
+    fn read(&self, place: &Place) -> Option<String> {
+        text_at(place, self.item, self.body)
+    }
+
+    fn is(&self, expression: &Expression, target: &str) -> bool {
+        expression.text(self.item, self.body).as_deref() == Some(target)
+    }
+
+    fn text(&self, field: &str, target: &str) -> Expression {
+        let places = self.places(field);
+        let single = places.iter().cloned().map(Expression::Text);
+        let pairs = pairs(&places).map(Expression::Join);
+        let mut all = single.chain(pairs);
+        let found = all.find(|expression| self.is(expression, target));
+        found.unwrap_or(Expression::Unknown(places))
+    }
+
+    fn phone(&self, target: &str) -> Expression {
+        let places = self.places("phones");
+        let codes: Vec<Option<&Place>> =
+            [None].into_iter().chain(places.iter().map(Some)).collect();
+        let mut all = codes.iter().flat_map(|country| {
+            codes.iter().flat_map(|area| {
+                places.iter().map(|number| Expression::Phone {
+                    number: number.clone(),
+                    area: area.cloned(),
+                    country: country.cloned(),
+                })
+            })
+        });
+        let found = all.find(|expression| self.is(expression, target));
+        found.unwrap_or(Expression::Unknown(places))
+    }
+
+    fn email(&self, target: &str) -> Expression {
+        let places = self.places("emails");
+        let mut all = places.iter().cloned().map(Expression::Email);
+        let found = all.find(|expression| self.is(expression, target));
+        found.unwrap_or(Expression::Unknown(places))
+    }
+
+    fn time(&self, target: &str) -> Expression {
+        let places = self.places("occurredAt");
+        let single = places.iter().map(|place| vec![place.clone()]);
+        let mut all = single.chain(pairs(&places)).map(Expression::Time);
+        let found = all.find(|expression| self.is(expression, target));
+        found.unwrap_or(Expression::Unknown(places))
+    }
+
+    fn truth(&self, is_test: bool) -> Option<Expression> {
+        let mut places = self.places("isTest").into_iter();
+        places
+            .find(|place| yes(self.read(place)) == is_test)
+            .map(Expression::Yes)
+    }
+
+    /// Returns the lines for an attribute: one, or one for each member that is left of an object of which
+    /// fields were read.
+    fn attributes(&self, name: &str, value: &Value) -> Vec<Line> {
+        let line = |name: String, value: Expression| Line {
+            field: Field::Attribute(name),
+            value,
+        };
+        let own = [(false, self.item), (true, self.body)];
+        for (in_body, root) in own {
+            let member = root.as_object().and_then(|fields| fields.get(name));
+            let place = Place {
+                in_body,
+                path: key(name),
+            };
+            if member == Some(value) {
+                return vec![line(name.to_owned(), Expression::Value(place))];
+            }
+            if let (Some(Value::Object(all)), Value::Object(left)) = (member, value) {
+                let inner = left
+                    .iter()
+                    .filter(|(name, value)| all.get(*name) == Some(value));
+                let inner = inner.map(|(inner, _)| {
+                    let path = joined(&place.path, &key(inner));
+                    let value = Expression::Value(Place { in_body, path });
+                    line(format!("{name}.{inner}"), value)
+                });
+                return inner.collect();
+            }
+        }
+        let path = answer_to(self.item, name, value);
+        let place = path.map(|path| {
+            Expression::Value(Place {
+                in_body: false,
+                path,
+            })
+        });
+        vec![line(
+            name.to_owned(),
+            place.unwrap_or(Expression::Unknown(Vec::new())),
+        )]
+    }
+}
+
+fn pairs(places: &[Place]) -> impl Iterator<Item = Vec<Place>> + '_ {
+    places.iter().flat_map(move |first| {
+        let others = places.iter().filter(move |second| *second != first);
+        others.map(move |second| vec![first.clone(), second.clone()])
+    })
+}
+
+/// The keys under which a question is, best first: a name of its own changes less than its wording.
+const LABELS: [&str; 15] = [
+    "column_id",
+    "key",
+    "slug",
+    "field.ref",
+    "name",
+    "question",
+    "pergunta",
+    "pregunta",
+    "label",
+    "title",
+    "column_name",
+    "field_name",
+    "field",
+    "id",
+    "field.id",
+];
+
+/// Returns the bracket that finds an element of a list by its question, if no other element has the same.
+fn filter(list: &[Value], index: usize) -> Option<String> {
+    LABELS.iter().find_map(|label| {
+        let question = |element: &Value| text(element, label);
+        let wanted = question(list.get(index)?)?;
+        let same = list
+            .iter()
+            .filter(|element| question(element).as_deref() == Some(&wanted));
+        (same.count() == 1 && text_of(at(&list[index], label)?).is_some())
+            .then(|| format!("[?{label}={}]", written(&wanted)))
+    })
+}
+
+/// Returns a text as a filter has it.
+fn written(text: &str) -> String {
+    match text.contains([']', '"', '\\']) {
+        true => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+        false => text.to_owned(),
+    }
+}
+
+/// Returns the path of the answer to a question in a list under any name.
+fn answer_to(item: &Value, question: &str, answer: &Value) -> Option<String> {
+    let fields = item.as_object()?;
+    fields.iter().find_map(|(name, inner)| {
+        let here = key(name);
+        match inner {
+            Value::Array(list) => list.iter().enumerate().find_map(|(index, element)| {
+                let mut members = element.as_object()?.iter();
+                let asks = |value: &Value| {
+                    text_of(value).as_deref() == Some(question)
+                        || LABELS
+                            .iter()
+                            .any(|label| text(value, label).as_deref() == Some(question))
+                };
+                members
+                    .clone()
+                    .any(|(_, value)| asks(value))
+                    .then_some(())?;
+                let (member, value) = members.find(|(_, value)| is_answer(value, answer))?;
+                let step = filter(list, index)?;
+                let path = joined(&joined(&here, &step), &key(member));
+                Some(if value == answer {
+                    path
+                } else {
+                    joined(&path, "[0]")
+                })
+            }),
+            Value::Object(_) => {
+                let rest = answer_to(inner, question, answer)?;
+                Some(joined(&here, &rest))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Whether a value is the answer, or a list with it alone.
+fn is_answer(value: &Value, answer: &Value) -> bool {
+    value == answer
+        || value
+            .as_array()
+            .is_some_and(|list| list.as_slice() == std::slice::from_ref(answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path as FilePath;
+
+    use leadhost_golden::{Call, load_dir};
+
+    use super::*;
+
+    const GOLDEN: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../plugins/converter-mapping/golden"
+    );
+
+    fn case(body: &str) -> Case {
+        let mut case = Case::new("sample", Call::Convert);
+        case.body = body.as_bytes().to_vec();
+        case
+    }
+
+    fn found(body: &str) -> Recipe {
+        find(&case(body)).expect("it is read")
+    }
+
+    /// Returns the lines as `field: expression`, with the path of each place.
+    fn lines(recipe: &Recipe) -> Vec<String> {
+        let place = |place: &Place| match place.in_body {
+            true => format!("$.{}", place.path),
+            false => place.path.clone(),
+        };
+        let line = |Line { field, value }: &Line| {
+            let value = match value {
+                Expression::Text(at) => place(at),
+                Expression::Email(at) => format!("email {}", place(at)),
+                Expression::Yes(at) => format!("yes {}", place(at)),
+                Expression::Value(at) => format!("any {}", place(at)),
+                Expression::Join(at) => at.iter().map(place).collect::<Vec<_>>().join(" + "),
+                Expression::Time(at) => {
+                    format!(
+                        "time {}",
+                        at.iter().map(place).collect::<Vec<_>>().join(" + ")
+                    )
+                }
+                Expression::Phone {
+                    number,
+                    area,
+                    country,
+                } => {
+                    let codes =
+                        [area, country].map(|code| code.as_ref().map_or_else(String::new, place));
+                    format!("phone {} ({}) ({})", place(number), codes[0], codes[1])
+                }
+                Expression::Unknown(_) => "?".to_owned(),
+            };
+            format!("{field:?}: {value}")
+        };
+        recipe.lines.iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_nested_lead_in_a_list_is_written_down_with_its_envelope() {
+        let recipe = found(
+            r#"{"form_name": "Sales", "leads": [{
+                "lead_id": 7, "contact": {"first_name": "Ana", "last_name": "Prado", "ddd": "11", "phone": "90000-0001"},
+                "e-mail": "ana@example.com", "created_at": "02/03/2026 14:30", "utm_source": "search",
+                "answers": [{"question": "Qual o prazo?", "answer": "3 meses"}, {"question": "Bairro", "answer": "Centro"}],
+                "floor": {"number": 7, "view": ["sea"]}
+            }]}"#,
+        );
+        assert_eq!(recipe.leads, "leads");
+        let lines = lines(&recipe);
+        for expect in [
+            "ExternalId: lead_id",
+            "Name: contact.first_name + contact.last_name",
+            "Phone: phone contact.phone (contact.ddd) ()",
+            "Email: email e-mail",
+            "OccurredAt: time created_at",
+            "Campaign(\"utm-source\"): utm_source",
+            "Attribute(\"Qual o prazo?\"): any answers[?question=Qual o prazo?].answer",
+            "Attribute(\"floor\"): any floor",
+        ] {
+            assert!(
+                lines.iter().any(|line| line == expect),
+                "{expect}: {lines:#?}"
+            );
+        }
+    }
+
+    #[test]
+    fn places_of_lists_and_of_questions_do_not_depend_on_their_order() {
+        let recipe = found(
+            r#"{"entry": [{"changes": [{"value": {"leadgen_id": "1", "field_data": [
+                {"name": "full_name", "values": ["Ana"]}, {"name": "email", "values": ["ana@example.com"]}
+            ]}}]}]}"#,
+        );
+        assert_eq!(recipe.leads, "entry[*].changes[*].value");
+        let lines = lines(&recipe);
+        let email = "Email: email field_data[?name=email].values[0]";
+        assert!(lines.iter().any(|line| line == email), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_sample_without_a_lead_says_why() {
+        let recipe = found(r#"{"ping": true}"#);
+        assert!(recipe.no_lead.is_some() && recipe.lines.is_empty());
+        let refused = find(&case("")).expect_err("there is nothing");
+        assert_eq!(refused, "the body is empty");
+    }
+
+    /// The person of the first lead in an answer.
+    fn person(answer: &Value) -> Option<[Value; 4]> {
+        let mut items = answer["ok"]["items"].as_array()?.iter();
+        let lead = items.find_map(|item| item["outcome"].get("lead"))?;
+        Some(["externalId", "name", "phones", "emails"].map(|field| lead[field].clone()))
+    }
+
+    #[test]
+    fn what_the_mapping_converter_reads_unconfigured_is_read_alike_by_its_recipe() {
+        let cases = load_dir(FilePath::new(GOLDEN)).expect("the cases");
+        let is_plain =
+            |case: &&Case| case.call == Call::Convert && case.delivery.config == json!({});
+        let mut compared = 0;
+        for case in cases.iter().filter(is_plain) {
+            let expect = person(&testing::answer::<Mapping>(case));
+            let Ok(recipe) = find(case) else {
+                continue;
+            };
+            if let Some(expect) = expect {
+                let came = person(&answer(&recipe, case));
+                assert_eq!(
+                    came.as_ref(),
+                    Some(&expect),
+                    "{}: {:#?}",
+                    case.name,
+                    lines(&recipe)
+                );
+                compared += 1;
+            }
+        }
+        assert!(compared > 20, "{compared}");
+    }
+}
