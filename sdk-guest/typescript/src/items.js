@@ -1,81 +1,112 @@
-// The records of a converter's contract, with the parts that few converters fill.
+// The records of a converter's contract.
 
-import { isObject } from "./json.js";
-import { USUAL_SECRETS } from "./names.js";
+import { boolean, check, fail, listOf, optional, text } from "./check.js";
+import { isAbsent, jsonText } from "./json.js";
 import { takeNotes, withOwnNotes } from "./plugin.js";
 
 /** The places of the usual secrets in a body, whose values the host masks. */
-export const usualSecrets = USUAL_SECRETS.map((name) => ({ place: "json", name }));
+export const usualSecrets = `
+  google_key apikey api_key api-key x-api-key access_token accessToken refresh_token refreshToken session_token
+  id_token auth_token authToken client_secret clientSecret app_secret private_key password passwd senha
+`.trim().split(/\s+/).map((name) => ({ place: "json", name }));
+
+const PAIR = [text, text];
+const ITEMS = listOf({ route: listOf(PAIR), outcome: { tag: text } });
+
+/** The fields of a lead in the contract. */
+const LEAD = {
+  externalId: optional(text),
+  action: optional(text),
+  isTest: optional(boolean),
+  name: optional(text),
+  phones: listOf(text),
+  emails: listOf(text),
+  region: optional(text),
+  listings: listOf({ kind: text, reference: text }),
+  message: optional(text),
+  occurredAt: optional(text),
+  source: optional(text),
+  consents: listOf({ purpose: text, granted: boolean, text }),
+  campaign: listOf(PAIR),
+  attributes: listOf(PAIR),
+};
 
 /** Returns the exports of a converter from the functions that it has. */
-export function defineConverter(functions) {
-  const { convert, ...others } = withOwnNotes(functions);
-  return {
+export function defineConverter({ convert, ...others }) {
+  return withOwnNotes({
     senderChecks: () => ({ checks: [], carriedSecrets: usualSecrets }),
     handshake: () => undefined,
     complete: () => {
       throw { category: "give-up", message: "this converter fetches nothing", retryAfterSeconds: undefined };
     },
     ...others,
-    convert: (...given) => {
-      const answer = convert(...given);
-      check("the result of convert", answer, { items: ITEMS, notes: listOf(text) });
-      return answer;
-    },
-  };
-}
-
-/**
- * Returns the forms of a body and their paths: of a list, of a list under `leads`, of the changes
- * that Meta sends, or one.
- */
-export function formsIn(body) {
-  const changes = changesIn(body);
-  if (changes.length > 0) {
-    return changes;
-  }
-  const leads = isObject(body) ? body.leads : undefined;
-  const [list, prefix] = Array.isArray(leads) ? [leads, "leads."] : [body, ""];
-  return Array.isArray(list) ? list.map((form, index) => [form, prefix + index]) : [[body, ""]];
-}
-
-/** Returns the values of `entry[].changes[]`. */
-function changesIn(body) {
-  const listed = (value, key) => (isObject(value) && Array.isArray(value[key]) ? value[key] : []);
-  return listed(body, "entry").flatMap((entry, of) =>
-    listed(entry, "changes").map((change, index) => [
-      isObject(change) ? change.value : change,
-      `entry.${of}.changes.${index}.value`,
-    ]),
-  );
+    convert: (delivery) => check("the result of convert", convert(delivery), { items: ITEMS, notes: listOf(text) }),
+  });
 }
 
 /** Returns what `convert` returns: the items, and the lines of `note`. */
 export function conversion(items, reply = undefined) {
   check("items", items, ITEMS);
+  items.forEach(({ outcome: { tag, val } }, index) => {
+    if (tag === "invalid" && val.path === "" && items.length > 1) {
+      val.path = String(index);
+    }
+  });
   return { items, reply, notes: takeNotes() };
 }
 
-/** Returns an item with a lead. Fields that are left out are empty. */
+/** Returns an item with a lead. What is left out or absent is empty. */
 export function lead(fields, route = []) {
-  const val = {
-    externalId: fields.externalId,
-    action: fields.action ?? "create",
-    isTest: fields.isTest ?? false,
-    name: fields.name,
-    phones: fields.phones ?? [],
-    emails: fields.emails ?? [],
-    region: fields.region,
-    listings: fields.listings ?? [],
-    message: fields.message,
-    occurredAt: fields.occurredAt,
-    source: fields.source,
-    consents: fields.consents ?? [],
-    campaign: fields.campaign ?? [],
-    attributes: fields.attributes ?? [],
-  };
-  check("lead", val, LEAD);
+  const unknown = Object.keys(fields).find((name) => !Object.hasOwn(LEAD, name));
+  if (unknown !== undefined) {
+    throw new TypeError(`\`${unknown}\` is no field of a lead`);
+  }
+  const read = ([name, shape]) => [name, (shape.listOf ? entries : single)(name, fields[name], shape)];
+  const val = Object.fromEntries(Object.entries(LEAD).map(read));
+  const { externalId, name, phones, emails, message, listings } = val;
+  const isEmpty = [externalId, name, message].every(isAbsent) && [phones, emails, listings].every(isAbsent);
+  if (isEmpty) {
+    return { ...invalid("the lead has no id, name, phone, e-mail address, message or listing"), route };
+  }
+  Object.assign(val, {
+    action: val.action ?? "create",
+    isTest: val.isTest ?? false,
+    phones: [...new Set(phones)],
+    emails: [...new Set(emails)],
+  });
   return { route, outcome: { tag: "lead", val } };
+}
+
+function single(field, value, shape) {
+  return isAbsent(check(field, value, shape)) ? undefined : value;
+}
+
+/** Returns the entries of a list without absent ones, lists in it spread. */
+function entries(field, value, shape) {
+  if (value === undefined || value === null) {
+    return [];
+  }
+  if (!Array.isArray(value)) {
+    fail(field, "a list", value);
+  }
+  return value.flatMap((one, index) => {
+    const place = `${field}[${index}]`;
+    const isPair = shape.listOf === PAIR && Array.isArray(one) && typeof one[0] === "string";
+    if (Array.isArray(one) && !isPair) {
+      return entries(place, one, shape);
+    }
+    return (isPair ? isAbsent(one[1]) : isAbsent(one)) ? [] : [check(place, one, shape.listOf)];
+  });
+}
+
+/** Returns a reference to what the lead asks about: `client`, the workspace's own, or `portal`. */
+export function listing(kind, reference) {
+  return isAbsent(reference) ? undefined : { kind, reference };
+}
+
+/** Returns an attribute with any value as JSON. */
+export function attribute(name, value) {
+  return isAbsent(name) || isAbsent(value) ? undefined : [name, jsonText(value)];
 }
 
 /** Returns an item without a lead, and why; the other items of the body are not affected. */
@@ -86,55 +117,4 @@ export function invalid(message, path = "") {
 /** Returns an item about which nothing is to be done, and why. */
 export function ignored(why) {
   return { route: [], outcome: { tag: "ignored", val: why } };
-}
-
-const [text, boolean] = ["a text", "true or false"];
-const orNothing = (shape) => ({ orNothing: shape });
-const listOf = (shape) => ({ listOf: shape });
-
-/** The shapes of items and of a lead in the contract. */
-const ITEMS = listOf({ route: listOf([text, text]), outcome: { tag: text } });
-
-const LEAD = {
-  externalId: orNothing(text),
-  action: text,
-  isTest: boolean,
-  name: orNothing(text),
-  phones: listOf(text),
-  emails: listOf(text),
-  region: orNothing(text),
-  listings: listOf({ kind: text, reference: text }),
-  message: orNothing(text),
-  occurredAt: orNothing(text),
-  source: orNothing(text),
-  consents: listOf({ purpose: text, granted: boolean, text }),
-  campaign: listOf([text, text]),
-  attributes: listOf([text, text]),
-};
-
-/** Throws if a value is not of the contract's shape: the engine would name neither the field nor the line. */
-function check(field, value, shape) {
-  const fail = (expected) => {
-    const given = value === null || Array.isArray(value) || typeof value !== "object" ? JSON.stringify(value) : "an object";
-    throw new TypeError(`\`${field}\` must be ${expected}, not ${given?.slice(0, 80)}`);
-  };
-  if (shape === text || shape === boolean) {
-    if (typeof value !== (shape === text ? "string" : "boolean")) {
-      fail(shape);
-    }
-  } else if (shape.orNothing) {
-    if (value !== undefined && value !== null) {
-      check(field, value, shape.orNothing);
-    }
-  } else if (shape.listOf || Array.isArray(shape)) {
-    if (!Array.isArray(value) || (!shape.listOf && value.length !== shape.length)) {
-      fail(shape.listOf ? "a list" : "a name and a value");
-    }
-    value.forEach((one, index) => check(`${field}[${index}]`, one, shape.listOf ?? shape[index]));
-  } else {
-    if (!isObject(value)) {
-      fail("an object");
-    }
-    Object.entries(shape).forEach(([name, inner]) => check(`${field}.${name}`, value[name], inner));
-  }
 }

@@ -36,75 +36,30 @@ export function jsonText(value) {
   return JSON.stringify(value);
 }
 
-/** Returns a scalar as trimmed text, a number as it was sent; `undefined` for all else. */
+/** Returns a scalar as trimmed text, a number as it was sent, and of an element of XML its text. */
 export function textOf(value) {
   if (typeof value === "string") {
     return value.trim() || undefined;
   }
-  if (isRaw(value)) {
-    return value.rawJSON;
+  if (typeof value === "object" && value !== null) {
+    return isRaw(value) ? value.rawJSON : textOf(value["#text"]);
   }
   return typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
 }
 
-/**
- * Returns the digits of a whole number, also of one with a fraction or an exponent, as programs
- * write large numbers: of 1.1987654321e+10; `undefined` for all else.
- */
-export function wholeNumber(value) {
-  const text = isRaw(value) || typeof value === "number" ? textOf(value) : "";
-  const parts = /^([0-9]+)(?:[.]([0-9]+))?(?:[eE][+]?([0-9]{1,2}))?$/.exec(text);
-  if (parts === null) {
-    return undefined;
-  }
-  const [, before, after = "", exponent = "0"] = parts;
-  const point = before.length + Number(exponent);
-  const digits = (before + after).padEnd(point, "0");
-  const isWhole = point <= 20 && /^0*$/.test(digits.slice(point));
-  return isWhole ? digits.slice(0, point).replace(/^0+/, "") : undefined;
-}
-
 /** Whether a value is empty: null, a blank text, `{}` or `[]`. */
 export function isAbsent(value) {
-  if (typeof value === "string") {
-    return value.trim() === "";
+  if (typeof value !== "object" || value === null) {
+    return value === undefined || value === null || (typeof value === "string" && value.trim() === "");
   }
-  if (typeof value !== "object") {
-    return value === undefined;
+  for (const key in value) {
+    return false;
   }
-  return value === null || (!isRaw(value) && Object.keys(value).length === 0);
+  return !isRaw(value);
 }
 
 export function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !isRaw(value);
-}
-
-/**
- * Returns the place of the first path that leads to a scalar: its text, the object or array
- * that it is in, and its key there. A path is keys joined by dots, with indexes in brackets:
- * `contact.phones[0]`. A key with a dot or a bracket in it is an array: `["a.b", "c"]`.
- */
-export function find(value, paths) {
-  for (const path of paths) {
-    const steps = Array.isArray(path) ? path : path.replace(/\[(\w+)\]/g, ".$1").split(".");
-    const key = steps.at(-1);
-    const of = steps.slice(0, -1).reduce(member, value);
-    const text = textOf(member(of, key));
-    if (text !== undefined) {
-      return { of, key: Array.isArray(of) ? Number(key) : key, text };
-    }
-  }
-  return undefined;
-}
-
-/** Returns the text at the first path that leads to a scalar. */
-export function textAt(value, ...paths) {
-  return find(value, paths)?.text;
-}
-
-function member(value, key) {
-  const has = typeof value === "object" && value !== null && Object.hasOwn(value, key);
-  return has ? value[key] : undefined;
 }
 
 function isRaw(value) {

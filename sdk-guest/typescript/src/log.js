@@ -1,20 +1,37 @@
 // The log of a call: the standard error of the component, which the host shows and keeps also after a
-// crash. Node, which only runs tests, has none.
+// crash. The engine of a component has no console; Node has its own, and no `stderr` of WASI.
 
 /** The host keeps no more of a line. */
 const MAX_LENGTH = 1024;
 /** Frames of a stack that are written. */
 const MAX_FRAMES = 20;
 
-/** Writes a line. Returns whether there is a log. */
-export function writeLine(line) {
-  if (globalThis.stderr === undefined) {
-    return false;
+/** While the component is built, nothing can be written. */
+let isOpen = false;
+
+export function openLog() {
+  isOpen = globalThis.stderr !== undefined;
+}
+
+globalThis.console ??= { log, debug: log, info: log, warn: log, error: log };
+
+function log(...values) {
+  writeLine(values.map((value) => shown(value)).join(" "));
+}
+
+/** Returns a value as text, within others `quoted`. A log must not itself be a crash: of a cycle, or of a BigInt. */
+export function shown(value, quoted = false) {
+  if (typeof value === "string" && !quoted) {
+    return value;
   }
-  // A half of a surrogate pair, from the data or from a cut, is not text.
-  const text = line.slice(0, MAX_LENGTH).toWellFormed();
-  globalThis.stderr.getStderr().blockingWriteAndFlush(utf8(`${text}\n`));
-  return true;
+  if (value instanceof Error) {
+    return [String(value), value.stack].filter(Boolean).join("\n").trimEnd();
+  }
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return typeof value === "object" ? Object.prototype.toString.call(value) : String(value);
+  }
 }
 
 /**
@@ -28,14 +45,10 @@ export function writeCrash(thrown) {
     }
     return;
   }
-  for (const line of String(thrown).split("\n")) {
-    writeLine(line);
-  }
   const kept = JSON.parse(globalThis.sourceLines ?? "null");
   const frames = String(thrown.stack ?? "").split("\n").filter((line) => line.trim() !== "");
-  for (const frame of frames.slice(0, MAX_FRAMES)) {
-    writeLine(inSources(frame, kept));
-  }
+  const lines = [...String(thrown).split("\n"), ...frames.slice(0, MAX_FRAMES).map((frame) => inSources(frame, kept))];
+  lines.forEach(writeLine);
 }
 
 /** Returns a frame with the line of a source in place of that of the bundle, if the build has `kept` it. */
@@ -46,7 +59,13 @@ function inSources(frame, kept) {
   });
 }
 
-function utf8(text) {
+function writeLine(line) {
+  if (!isOpen) {
+    return;
+  }
+  // A half of a surrogate pair, from the data or from a cut, is not text.
+  const text = `${line.slice(0, MAX_LENGTH).toWellFormed()}\n`;
   const bytes = encodeURIComponent(text).match(/%..|[^%]/g);
-  return Uint8Array.from(bytes, (byte) => (byte.length === 1 ? byte.charCodeAt(0) : parseInt(byte.slice(1), 16)));
+  const byte = (one) => (one.length === 1 ? one.charCodeAt(0) : parseInt(one.slice(1), 16));
+  globalThis.stderr.getStderr().blockingWriteAndFlush(Uint8Array.from(bytes, byte));
 }

@@ -1,6 +1,6 @@
 // What converters and adapters share: who they are, problems, and notes.
 
-import { writeCrash } from "./log.js";
+import { openLog, writeCrash } from "./log.js";
 
 /** Returns a description; `summary` is one line for people. */
 export function description(name, version, summary, more = {}) {
@@ -8,8 +8,8 @@ export function description(name, version, summary, more = {}) {
 }
 
 /**
- * Returns a problem to be thrown: `throw problem("…")` refuses the whole body. An `Error`
- * would be a crash of the plugin instead.
+ * Returns a problem to be thrown: `throw problem("…")` refuses the whole body. An `Error` would be a
+ * crash of the plugin instead.
  */
 export function problem(message, path = "") {
   return { message, path };
@@ -18,41 +18,6 @@ export function problem(message, path = "") {
 /** More lines than a person reads. */
 const MAX_NOTES = 200;
 const notes = [];
-let called = false;
-
-/** Whether a function of the plugin was called; before, the component is being built. */
-export function isCalled() {
-  return called;
-}
-
-/** Returns the lines so far, and forgets them. */
-export function takeNotes() {
-  return notes.splice(0);
-}
-
-/**
- * Returns functions that begin without notes: those of a call that refused its body, or failed,
- * are not the next call's. An error that they throw is written to the log before it ends the call.
- */
-export function withOwnNotes(functions) {
-  const entries = Object.entries(functions).map(([name, call]) => {
-    if (typeof call !== "function") {
-      return [name, call];
-    }
-    function begin(...values) {
-      called = true;
-      takeNotes();
-      try {
-        return call.apply(this, values);
-      } catch (thrown) {
-        writeCrash(thrown);
-        throw thrown;
-      }
-    }
-    return [name, begin];
-  });
-  return Object.fromEntries(entries);
-}
 
 /** Adds a line to the notes of the delivery. */
 export function note(line) {
@@ -61,9 +26,27 @@ export function note(line) {
   }
 }
 
-/** Adds a line unless the notes have it: the leads of a list are often alike. */
-export function noteOnce(line) {
-  if (!notes.includes(line)) {
-    note(line);
-  }
+/** Returns the lines so far, and forgets them. */
+export function takeNotes() {
+  return notes.splice(0);
+}
+
+/**
+ * Returns functions that begin without notes: those of a call that refused its body, or failed, are not
+ * the next call's. An error that they throw is written to the log before it ends the call.
+ */
+export function withOwnNotes(functions) {
+  const begin = (call) =>
+    function (...values) {
+      openLog();
+      takeNotes();
+      try {
+        return call.apply(this, values);
+      } catch (thrown) {
+        writeCrash(thrown);
+        throw thrown;
+      }
+    };
+  const isCall = (value) => typeof value === "function";
+  return Object.fromEntries(Object.entries(functions).map(([name, one]) => [name, isCall(one) ? begin(one) : one]));
 }
