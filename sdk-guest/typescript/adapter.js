@@ -1,14 +1,14 @@
 // The records of an adapter's contract, with the parts that few adapters fill.
 
 import { bodyText } from "./src/body.js";
-import { check, fail, listOf, number, optional, text } from "./src/check.js";
+import { check, fail, listOf, NUMBER, optional, TEXT } from "./src/check.js";
 import { formDecoded } from "./src/form.js";
 import { isObject, parseJson } from "./src/json.js";
-import { list, text as textAt, texts } from "./src/path.js";
+import { list, text, texts } from "./src/path.js";
 import { problem, takeNotes, withOwnNotes } from "./src/plugin.js";
 
-const PAIRS = listOf([text, text]);
-const TAGGED = { tag: text };
+const PAIRS = listOf([TEXT, TEXT]);
+const TAGGED = { tag: TEXT };
 
 /**
  * Returns the exports of an adapter from the functions that it has. `send` returns a request or an
@@ -53,7 +53,7 @@ export function postJson(url, headers, body) {
 
 const URL_PARTS = /^(https?):\/\/([\w.-]+(?::[0-9]+)?|\[[0-9a-fA-F:.]+\](?::[0-9]+)?)(\/[!"$->@-~]*)?(?:\?([!"$-~]*))?$/;
 const SEGMENTS = listOf(TAGGED);
-const REQUEST = { method: text, headers: listOf([text, SEGMENTS]), body: listOf({ tag: text, val: text }) };
+const REQUEST = { method: TEXT, headers: listOf([TEXT, SEGMENTS]), body: listOf({ tag: TEXT, val: TEXT }) };
 
 /** Returns the step of a call of a whole URL, with a text as its body, or none. */
 export function request(method, url, headers = [], body = "") {
@@ -84,7 +84,7 @@ export function secret(name) {
   return { tag: "slot", val: { function: "secret", args: [{ tag: "secret", val: name }] } };
 }
 
-const REFUSED = { category: text, code: text, text, retryAfterSeconds: optional(number) };
+const REFUSED = { category: TEXT, code: TEXT, text: TEXT, retryAfterSeconds: optional(NUMBER) };
 
 /** Returns a refusal: to be thrown in `send`, or as an answer with `refusal`. */
 export function refused(category, text, code = "", retryAfterSeconds = undefined) {
@@ -96,13 +96,13 @@ export function refusal(refused) {
 }
 
 export function accepted(...externalIds) {
-  check("accepted", externalIds, listOf(text));
+  check("accepted", externalIds, listOf(TEXT));
   return { tag: "accepted", val: { externalIds, recipientId: undefined, status: "accepted", attributes: [] } };
 }
 
 /** Nothing shows whether the provider has the message, so the host does not send it again. */
 export function unknown(why) {
-  return { tag: "unknown", val: check("unknown", why, text) };
+  return { tag: "unknown", val: check("unknown", why, TEXT) };
 }
 
 /** Returns the seconds of a `retry-after` header. */
@@ -124,9 +124,9 @@ export function requested(message) {
     return found;
   };
   needed(template, "is not valid JSON");
-  const name = needed(textAt(template, "name"), "has no `name`");
-  const language = textAt(template, "language.code") ?? needed(textAt(template, "language"), "has no `language.code`");
-  const isBody = (component) => textAt(component, "type")?.toLowerCase() === "body";
+  const name = needed(text(template, "name"), "has no `name`");
+  const language = text(template, "language.code") ?? needed(text(template, "language"), "has no `language.code`");
+  const isBody = (component) => text(component, "type")?.toLowerCase() === "body";
   const values = texts(list(template, "components").find(isBody), "parameters[*].text");
   return { name, language, values };
 }
@@ -144,7 +144,7 @@ export function eventsIn(delivery, key) {
 }
 
 const EVENT = { route: PAIRS, body: TAGGED, attributes: PAIRS };
-const WEBHOOK = { events: listOf(EVENT), notes: listOf(text) };
+const WEBHOOK = { events: listOf(EVENT), notes: listOf(TEXT) };
 
 /** Returns what `readWebhook` returns: the events, and the lines of `note`. */
 export function webhook(events, reply = undefined) {
@@ -157,12 +157,12 @@ export function event(tag, val, route = []) {
 }
 
 const STATUS = {
-  externalId: text,
-  messageId: optional(text),
-  status: text,
-  occurredAt: optional(text),
-  recipientId: optional(text),
-  errors: listOf({ code: text, title: text, description: text, details: text, category: text }),
+  externalId: TEXT,
+  messageId: optional(TEXT),
+  status: TEXT,
+  occurredAt: optional(TEXT),
+  recipientId: optional(TEXT),
+  errors: listOf({ code: TEXT, title: TEXT, description: TEXT, details: TEXT, category: TEXT }),
 };
 
 /** Returns a status of a message; fields that are left out are empty. */
@@ -171,14 +171,14 @@ export function status(externalId, word, fields = {}) {
 }
 
 const INBOUND = {
-  externalId: text,
-  senderId: text,
-  senderPhone: optional(text),
-  senderName: optional(text),
-  kind: text,
-  content: optional(text),
-  occurredAt: optional(text),
-  replyTo: optional(text),
+  externalId: TEXT,
+  senderId: TEXT,
+  senderPhone: optional(TEXT),
+  senderName: optional(TEXT),
+  kind: TEXT,
+  content: optional(TEXT),
+  occurredAt: optional(TEXT),
+  replyTo: optional(TEXT),
   attributes: PAIRS,
 };
 

@@ -3,13 +3,13 @@
 import { isObject } from "./json.js";
 import { shown } from "./log.js";
 
-export const text = "a text";
-export const boolean = "true or false";
-export const number = "a number";
+export const TEXT = "a text";
+export const BOOLEAN = "true or false";
+export const NUMBER = "a number";
 export const optional = (shape) => ({ optional: shape });
 export const listOf = (shape) => ({ listOf: shape });
 
-const TYPES = { [text]: "string", [boolean]: "boolean", [number]: "number" };
+const TYPES = { [TEXT]: "string", [BOOLEAN]: "boolean", [NUMBER]: "number" };
 
 /** Throws a mistake of the plugin. */
 export function fail(field, expected, value) {

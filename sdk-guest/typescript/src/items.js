@@ -1,6 +1,6 @@
 // The records of a converter's contract.
 
-import { boolean, check, fail, listOf, optional, text } from "./check.js";
+import { BOOLEAN, check, fail, listOf, optional, TEXT } from "./check.js";
 import { isAbsent, jsonText } from "./json.js";
 import { takeNotes, withOwnNotes } from "./plugin.js";
 
@@ -10,23 +10,23 @@ export const usualSecrets = `
   id_token auth_token authToken client_secret clientSecret app_secret private_key password passwd senha
 `.trim().split(/\s+/).map((name) => ({ place: "json", name }));
 
-const PAIR = [text, text];
-const ITEMS = listOf({ route: listOf(PAIR), outcome: { tag: text } });
+const PAIR = [TEXT, TEXT];
+const ITEMS = listOf({ route: listOf(PAIR), outcome: { tag: TEXT } });
 
 /** The fields of a lead in the contract. */
 const LEAD = {
-  externalId: optional(text),
-  action: optional(text),
-  isTest: optional(boolean),
-  name: optional(text),
-  phones: listOf(text),
-  emails: listOf(text),
-  region: optional(text),
-  listings: listOf({ kind: text, reference: text }),
-  message: optional(text),
-  occurredAt: optional(text),
-  source: optional(text),
-  consents: listOf({ purpose: text, granted: boolean, text }),
+  externalId: optional(TEXT),
+  action: optional(TEXT),
+  isTest: optional(BOOLEAN),
+  name: optional(TEXT),
+  phones: listOf(TEXT),
+  emails: listOf(TEXT),
+  region: optional(TEXT),
+  listings: listOf({ kind: TEXT, reference: TEXT }),
+  message: optional(TEXT),
+  occurredAt: optional(TEXT),
+  source: optional(TEXT),
+  consents: listOf({ purpose: TEXT, granted: BOOLEAN, text: TEXT }),
   campaign: listOf(PAIR),
   attributes: listOf(PAIR),
 };
@@ -40,7 +40,7 @@ export function defineConverter({ convert, ...others }) {
       throw { category: "give-up", message: "this converter fetches nothing", retryAfterSeconds: undefined };
     },
     ...others,
-    convert: (delivery) => check("the result of convert", convert(delivery), { items: ITEMS, notes: listOf(text) }),
+    convert: (delivery) => check("the result of convert", convert(delivery), { items: ITEMS, notes: listOf(TEXT) }),
   });
 }
 
