@@ -1,17 +1,23 @@
 // Forms, with the bracket paths that form builders send.
 
 import { decoded } from "./encoding.js";
+import { problem } from "./plugin.js";
 
 /** Brackets deeper than this stay part of the last key. */
 const MAX_DEPTH = 16;
+/** No form has so many; they would exhaust the memory. */
+const MAX_FIELDS = 50_000;
 
 /**
  * Returns a form as a tree: `a[b][0]=x` is `{ a: { b: ["x"] } }`, `a=x&a=y` a list. A name or a value
  * that is not UTF-8 is read by itself.
  */
 export function parseForm(text) {
-  const pairs = text.trim().split("&").filter((pair) => pair !== "");
-  const fields = pairs.map((pair) => {
+  const pairs = text.trim().split("&", MAX_FIELDS + 1);
+  if (pairs.length > MAX_FIELDS) {
+    throw problem(`the form has more than ${MAX_FIELDS} fields`);
+  }
+  const fields = pairs.filter((pair) => pair !== "").map((pair) => {
     const [name, ...value] = pair.split("=");
     return [formDecoded(name), formDecoded(value.join("="))];
   });

@@ -104,12 +104,10 @@ function isDeep(text) {
   }
   // Without escapes, a string ends at the next quote.
   const plain = text.includes("\\") ? text.replaceAll("\\\\", "").replaceAll('\\"', "") : text;
-  let depth = 0;
-  for (const bracket of plain.replace(/"[^"]*"/g, "").replace(/[^{}[\]]+/g, "")) {
-    depth += bracket === "[" || bracket === "{" ? 1 : -1;
-    if (depth > MAX_DEPTH) {
-      return true;
-    }
+  let brackets = plain.replace(/"[^"]*"/g, "").replace(/[^{}[\]]+/g, "");
+  for (let depth = 0; depth < MAX_DEPTH && brackets !== ""; depth++) {
+    // The innermost ones. A match of many costs less than many.
+    brackets = brackets.replace(/(?:\[\]|\{\}){1,1000}/g, "");
   }
-  return false;
+  return brackets !== "";
 }
