@@ -2,7 +2,18 @@
 // which words they take.
 
 import type {
-  Delivery, Description, HandshakeAnswer, HttpRequest, HttpResponse, Json, Pairs, Problem, Reply, Route, Segment, SenderCheck,
+  Delivery,
+  Description,
+  HandshakeAnswer,
+  HttpRequest,
+  HttpResponse,
+  Json,
+  Pairs,
+  Problem,
+  Reply,
+  Route,
+  Segment,
+  SenderCheck,
   SenderPolicy,
 } from "./index.js";
 
@@ -79,9 +90,7 @@ export interface Refused {
   retryAfterSeconds?: number;
 }
 export type SendAnswer =
-  | { tag: "accepted"; val: Accepted }
-  | { tag: "refused"; val: Refused }
-  | { tag: "unknown"; val: string };
+  { tag: "accepted"; val: Accepted } | { tag: "refused"; val: Refused } | { tag: "unknown"; val: string };
 export type SendStep = Call | { tag: "answer"; val: SendAnswer };
 
 // Webhooks

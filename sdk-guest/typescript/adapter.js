@@ -2,7 +2,7 @@
 
 import { bodyText } from "./src/body.js";
 import { check, fail, listOf, NUMBER, optional, TEXT } from "./src/check.js";
-import { formDecoded } from "./src/form.js";
+import { fieldOf } from "./src/form.js";
 import { isObject, parseJson } from "./src/json.js";
 import { list, text, texts } from "./src/path.js";
 import { problem, takeNotes, withOwnNotes } from "./src/plugin.js";
@@ -43,7 +43,16 @@ export function defineAdapter({ send, readAnswer, readWebhook, ...others }) {
 /** Returns the check of a hex HMAC-SHA256 of the raw body in a header. */
 export function hmacSha256Hex(secret, header, prefix = "") {
   const proof = { place: "header", name: header };
-  return { secret, scheme: "hmac-sha256", proof, encoding: "hex", prefix, timestampHeader: "", toleranceSeconds: 0, signed: [] };
+  return {
+    secret,
+    scheme: "hmac-sha256",
+    proof,
+    encoding: "hex",
+    prefix,
+    timestampHeader: "",
+    toleranceSeconds: 0,
+    signed: [],
+  };
 }
 
 /** Returns the step of a POST with a JSON body; a header is a name with a text or with segments. */
@@ -51,7 +60,8 @@ export function postJson(url, headers, body) {
   return request("POST", url, [...headers, ["content-type", "application/json"]], JSON.stringify(body));
 }
 
-const URL_PARTS = /^(https?):\/\/([\w.-]+(?::[0-9]+)?|\[[0-9a-fA-F:.]+\](?::[0-9]+)?)(\/[!"$->@-~]*)?(?:\?([!"$-~]*))?$/;
+const URL_PARTS =
+  /^(https?):\/\/([\w.-]+(?::[0-9]+)?|\[[0-9a-fA-F:.]+\](?::[0-9]+)?)(\/[!"$->@-~]*)?(?:\?([!"$-~]*))?$/;
 const SEGMENTS = listOf(TAGGED);
 const REQUEST = { method: TEXT, headers: listOf([TEXT, SEGMENTS]), body: listOf({ tag: TEXT, val: TEXT }) };
 
@@ -62,13 +72,13 @@ export function request(method, url, headers = [], body = "") {
     fail("url", "a whole URL: https:// or http://, a host, and a path that is percent-encoded", url);
   }
   const segments = (value) => (typeof value === "string" ? [literal(value)] : value);
-  const fields = query.split("&").filter(Boolean).map((field) => /^([^=]*)=?(.*)$/.exec(field).slice(1));
+  const fields = query.split("&").filter(Boolean).map(fieldOf);
   const val = {
     method,
     scheme,
     authority,
     path: [literal(path)],
-    query: fields.map(([name, value]) => [formDecoded(name), [literal(formDecoded(value))]]),
+    query: fields.map(([name, value]) => [name, [literal(value)]]),
     headers: headers.map(([name, value]) => [name, segments(value)]),
     body: body === "" ? [] : [literal(body)],
   };

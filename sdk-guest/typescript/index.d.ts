@@ -212,10 +212,7 @@ export interface Slot {
   function: string;
   args: SlotArgument[];
 }
-export type Segment =
-  | { tag: "literal"; val: string }
-  | { tag: "bytes"; val: Uint8Array }
-  | { tag: "slot"; val: Slot };
+export type Segment = { tag: "literal"; val: string } | { tag: "bytes"; val: Uint8Array } | { tag: "slot"; val: Slot };
 export interface HttpRequest {
   method: string;
   scheme: string;

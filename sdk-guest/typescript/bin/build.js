@@ -18,7 +18,7 @@ const WASI = "0.2.0";
 const [kind] = process.argv.slice(2);
 const source = [`src/${kind}.ts`, `src/${kind}.js`].find(existsSync);
 if (!Object.hasOwn(WORLDS, kind ?? "") || source === undefined) {
-  console.error("usage: leadhost-build converter|adapter, in a project with src/converter.ts or src/adapter.ts (or .js)");
+  console.error("usage: leadhost-build converter|adapter, with src/converter.ts or src/adapter.ts (or .js)");
   process.exit(2);
 }
 

@@ -17,11 +17,13 @@ export function parseForm(text) {
   if (pairs.length > MAX_FIELDS) {
     throw problem(`the form has more than ${MAX_FIELDS} fields`);
   }
-  const fields = pairs.filter((pair) => pair !== "").map((pair) => {
-    const [name, ...value] = pair.split("=");
-    return [formDecoded(name), formDecoded(value.join("="))];
-  });
-  return urlTree(fields);
+  return urlTree(pairs.filter((pair) => pair !== "").map(fieldOf));
+}
+
+/** Returns the name and the value of a field of a URL or a form. */
+export function fieldOf(text) {
+  const [name, ...value] = text.split("=");
+  return [formDecoded(name), formDecoded(value.join("="))];
 }
 
 /**
@@ -48,7 +50,7 @@ export function tree(fields) {
 }
 
 /** Reads a text in the encoding of a URL. A `%` without two digits stays. */
-export function formDecoded(text) {
+function formDecoded(text) {
   const spaced = text.replaceAll("+", " ");
   if (!spaced.includes("%")) {
     return spaced;

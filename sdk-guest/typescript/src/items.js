@@ -5,10 +5,10 @@ import { isAbsent, jsonText } from "./json.js";
 import { takeNotes, withOwnNotes } from "./plugin.js";
 
 /** The places of the usual secrets in a body, whose values the host masks. */
-export const usualSecrets = `
-  google_key apikey api_key api-key x-api-key access_token accessToken refresh_token refreshToken session_token
-  id_token auth_token authToken client_secret clientSecret app_secret private_key password passwd senha
-`.trim().split(/\s+/).map((name) => ({ place: "json", name }));
+export const usualSecrets = [
+  "google_key apikey api_key api-key x-api-key access_token accessToken refresh_token refreshToken session_token",
+  "id_token auth_token authToken client_secret clientSecret app_secret private_key password passwd senha",
+].flatMap((names) => names.split(" ").map((name) => ({ place: "json", name })));
 
 const PAIR = [TEXT, TEXT];
 const ITEMS = listOf({ route: listOf(PAIR), outcome: { tag: TEXT } });
@@ -64,8 +64,7 @@ export function lead(fields, route = []) {
   const read = ([name, shape]) => [name, (shape.listOf ? entries : single)(name, fields[name], shape)];
   const val = Object.fromEntries(Object.entries(LEAD).map(read));
   const { externalId, name, phones, emails, message, listings } = val;
-  const isEmpty = [externalId, name, message].every(isAbsent) && [phones, emails, listings].every(isAbsent);
-  if (isEmpty) {
+  if ([externalId, name, phones, emails, message, listings].every(isAbsent)) {
     return { ...invalid("the lead has no id, name, phone, e-mail address, message or listing"), route };
   }
   Object.assign(val, {

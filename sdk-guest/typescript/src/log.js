@@ -46,9 +46,9 @@ export function writeCrash(thrown) {
     return;
   }
   const kept = JSON.parse(globalThis.sourceLines ?? "null");
-  const frames = String(thrown.stack ?? "").split("\n").filter((line) => line.trim() !== "");
-  const lines = [...String(thrown).split("\n"), ...frames.slice(0, MAX_FRAMES).map((frame) => inSources(frame, kept))];
-  lines.forEach(writeLine);
+  const frames = (thrown.stack ?? "").split("\n").filter((line) => line.trim() !== "");
+  const lines = frames.slice(0, MAX_FRAMES).map((frame) => inSources(frame, kept));
+  [...String(thrown).split("\n"), ...lines].forEach(writeLine);
 }
 
 /** Returns a frame with the line of a source in place of that of the bundle, if the build has `kept` it. */

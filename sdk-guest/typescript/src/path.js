@@ -25,7 +25,8 @@ export function list(value, path) {
 
 /** Returns all texts there. */
 export function texts(value, path) {
-  return found(value, path).flat().map(textOf).filter((one) => one !== undefined);
+  const all = found(value, path).flat().map(textOf);
+  return all.filter((one) => one !== undefined);
 }
 
 function first(values, read) {
@@ -150,12 +151,14 @@ function unescaped(quoted) {
 
 /** Says what is wrong with the rest of a path. */
 function mistake(rest) {
+  if (rest === "") {
+    return "it is empty";
+  }
   if (/^\.?\[/.test(rest)) {
     return rest.includes("]") ? "a bracket holds an index, *, a quoted key or ?key=value" : "a bracket is not closed";
   }
   if (/^\.?"/.test(rest)) {
     return "a quote is not closed";
   }
-  const isDot = rest.startsWith(".");
-  return rest === "" ? "it is empty" : isDot ? "a key is missing beside a dot" : "a dot is missing after a bracket or a quote";
+  return rest.startsWith(".") ? "a key is missing beside a dot" : "a dot is missing after a bracket or a quote";
 }

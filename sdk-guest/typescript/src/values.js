@@ -80,7 +80,10 @@ export function yes(text) {
 
 /** Returns letters and digits in lower case and without accents. */
 export function fold(text) {
-  return text.toLowerCase().normalize("NFD").replace(/[^\p{L}\p{N}]/gu, "");
+  return text
+    .toLowerCase()
+    .normalize("NFD")
+    .replace(/[^\p{L}\p{N}]/gu, "");
 }
 
 /** Returns the text of a scalar; anything else is a mistake of the plugin. */

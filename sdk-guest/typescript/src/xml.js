@@ -27,7 +27,8 @@ export function parseXml(text) {
   const open = [document];
   let [position, elements] = [0, 0];
   const fail = (what) => {
-    throw mistake(what, text.slice(0, text.indexOf("<", position) >>> 0));
+    const markup = text.indexOf("<", position);
+    throw mistake(what, markup === -1 ? text : text.slice(0, markup));
   };
   while (document.isText) {
     TOKEN.lastIndex = position;
@@ -99,11 +100,13 @@ function close({ name, fields, isText, texts }, parent) {
 const ENTITY = /&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,9})|#[xX]([0-9a-fA-F]{1,8}));/g;
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** Puts characters for entities; those of a document's own stay. */
 function unescaped(text) {
-  return !text.includes("&") ? text : text.replace(ENTITY, (entity, name, decimal, hex) => {
-    const code = decimal === undefined ? parseInt(hex, 16) : Number(decimal);
-    const isCharacter = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-    return name !== undefined ? ENTITIES[name] : isCharacter ? String.fromCodePoint(code) : entity;
-  });
+  return text.includes("&") ? text.replace(ENTITY, characterOf) : text;
+}
+
+/** Returns the character of an entity; those of a document's own stay. */
+function characterOf(entity, name, decimal, hex) {
+  const code = decimal === undefined ? parseInt(hex, 16) : Number(decimal);
+  const isCharacter = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+  return name !== undefined ? ENTITIES[name] : isCharacter ? String.fromCodePoint(code) : entity;
 }

@@ -79,21 +79,17 @@ test("hostile bodies end quickly", () => {
 
 test("time grows with length and no faster", () => {
   const many = 50_000;
-  const member = (index) => `"k${index}":"v"`;
-  const keys = Array.from({ length: many }, (_, index) => member(index));
-  const tree = sdk.parse(delivery(`{${keys.join(",")},"a":1,"a":2}`));
+  const keys = Array.from({ length: many }, (_, index) => `"k${index}":"v",`);
+  const tree = sdk.parse(delivery(`{${keys.join("")}"a":1,"a":2}`));
   assert.equal(sdk.text(tree, "a"), "2");
   const leads = sdk.list(sdk.parse(delivery(`[${'{"id":"1","phone":"11 90000-0001"},'.repeat(many)}{}]`)));
   const items = leads.map((one) => sdk.lead({ externalId: sdk.text(one, "ID"), phones: [sdk.phone(sdk.text(one, "phone"))] }));
   assert.equal(items.length, many + 1);
-  assert.equal(sdk.email("a@".repeat(size())), undefined);
-  assert.equal(sdk.time(`2026-01-01${" ".repeat(size())}x`), undefined);
-  assert.equal(sdk.phone("9".repeat(size()))?.length, size());
+  const size = 1 << 20;
+  assert.equal(sdk.email("a@".repeat(size)), undefined);
+  assert.equal(sdk.time(`2026-01-01${" ".repeat(size)}x`), undefined);
+  assert.equal(sdk.phone("9".repeat(size)), "9".repeat(size));
 });
-
-function size() {
-  return 1 << 20;
-}
 
 /** Reads a body, which is a tree or a problem, and nothing else. */
 function readOrRefused(body, headers) {

@@ -13,9 +13,8 @@ const schema = {
   type: "object",
   additionalProperties: false,
   required: ["number"],
-  properties: {
-    number: { description: "The number that messages are sent from, in E.164.", type: "string", pattern: "^\\+[0-9]{8,15}$" },
-  },
+  // The number that messages are sent from, in E.164.
+  properties: { number: { type: "string", pattern: "^\\+[0-9]{8,15}$" } },
 };
 
 /** What the host does with a message that the provider refuses, by its status or its code. */
@@ -91,7 +90,8 @@ function event(event: Json, index: number): sdk.Event {
     return sdk.event("status", sdk.status(id, state, { messageId: text(event, "reference"), occurredAt }), route);
   }
   if (from !== undefined) {
-    return sdk.event("inbound", sdk.inbound(id, from, { senderPhone: from, content: text(event, "text"), occurredAt }), route);
+    const content = text(event, "text");
+    return sdk.event("inbound", sdk.inbound(id, from, { senderPhone: from, content, occurredAt }), route);
   }
   return sdk.event("other", "neither a status nor a message", route);
 }
