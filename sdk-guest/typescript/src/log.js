@@ -25,7 +25,7 @@ export function shown(value, quoted = false) {
     return value;
   }
   if (value instanceof Error) {
-    return [String(value), value.stack].filter(Boolean).join("\n").trimEnd();
+    return traced(value).join("\n");
   }
   try {
     return JSON.stringify(value) ?? String(value);
@@ -39,16 +39,18 @@ export function shown(value, quoted = false) {
  * contract knows it.
  */
 export function writeCrash(thrown) {
-  if (!(thrown instanceof Error)) {
-    if (typeof thrown !== "object" || thrown === null) {
-      writeLine(`Error: thrown was no error: ${String(thrown)}`);
-    }
-    return;
+  if (thrown instanceof Error) {
+    traced(thrown).forEach(writeLine);
+  } else if (typeof thrown !== "object" || thrown === null) {
+    writeLine(`Error: thrown was no error: ${String(thrown)}`);
   }
+}
+
+/** Returns the lines of an error: its message, and where it was thrown. */
+function traced(error) {
   const kept = JSON.parse(globalThis.sourceLines ?? "null");
-  const frames = (thrown.stack ?? "").split("\n").filter((line) => line.trim() !== "");
-  const lines = frames.slice(0, MAX_FRAMES).map((frame) => inSources(frame, kept));
-  [...String(thrown).split("\n"), ...lines].forEach(writeLine);
+  const frames = (error.stack ?? "").split("\n").filter((line) => line.trim() !== "");
+  return [...String(error).split("\n"), ...frames.slice(0, MAX_FRAMES).map((frame) => inSources(frame, kept))];
 }
 
 /** Returns a frame with the line of a source in place of that of the bundle, if the build has `kept` it. */
