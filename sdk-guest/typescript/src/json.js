@@ -52,10 +52,10 @@ export function isAbsent(value) {
   if (typeof value !== "object" || value === null) {
     return value === undefined || value === null || (typeof value === "string" && value.trim() === "");
   }
-  for (const key in value) {
+  for (const _ in value) {
     return false;
   }
-  return !isRaw(value);
+  return true;
 }
 
 export function isObject(value) {

@@ -1,5 +1,5 @@
-// Reads the leads of {{name}}. Each field has the path of its value: `contact.phones[0]`, `answers[?question=Budget].text`,
-// `"key.with.dots"`. What is not there is left out. Raise the version with each change.
+// Reads the leads of {{name}}. Each field has the path of its value, such as `contact.phones[0]`, `"key.with.dots"` or
+// `answers[?question=Budget].text`; what is not there is left out. Raise the version with each change.
 
 import {
   at,
