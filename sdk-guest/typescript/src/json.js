@@ -4,7 +4,7 @@
  * Deeper nesting is no lead, would exhaust the stack of the engine, and as an attribute is
  * refused by the host.
  */
-export const MAX_DEPTH = 127;
+const MAX_DEPTH = 127;
 
 /**
  * Returns the value of a JSON text, or `undefined` if it is not JSON or is nested too deep. Half

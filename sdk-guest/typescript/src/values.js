@@ -25,14 +25,14 @@ export function phone(text, area, country) {
   if (/^(\+|p:)/.test(number)) {
     return number;
   }
-  const isCountry = /^[a-zA-Z]{2}$/.test(given("country", country) ?? "");
-  const areaCode = codeOf("area", area).replace(/^0+/, "");
+  const areaCode = codeIn(given("area", area)).replace(/^0+/, "");
   const local = areaCode !== "" && length < 10 ? `(${areaCode}) ${number}` : number;
-  if (isCountry) {
-    return `${local};phone-context=${given("country", country)}`;
+  const ofCountry = given("country", country);
+  if (/^[a-zA-Z]{2}$/.test(ofCountry)) {
+    return `${local};phone-context=${ofCountry}`;
   }
-  const code = length > 11 ? "" : codeOf("country", country);
-  if (code === "" || code.length > 3) {
+  const code = codeIn(ofCountry);
+  if (length > 11 || code === "" || code.length > 3) {
     return local;
   }
   if (!digits(number).startsWith(code)) {
@@ -55,10 +55,9 @@ function wholeNumber(text) {
 }
 
 /** Returns the digits of a code; of anything else none. */
-function codeOf(field, text) {
-  const written = given(field, text) ?? "";
-  const code = digits(written);
-  return /^[0-9+() ]+$/.test(written) && code.length <= 4 ? code : "";
+function codeIn(text = "") {
+  const code = digits(text);
+  return /^[0-9+() ]+$/.test(text) && code.length <= 4 ? code : "";
 }
 
 function digits(text) {
