@@ -20,7 +20,7 @@ from wit_world.exports.adapter import Webhook as Webhook
 from wit_world.imports import core
 
 from .forms import form_fields
-from .plugin import take_notes, with_own_notes
+from .plugin import keep_source, take_notes, with_own_notes
 from .reading import *
 
 Segments = list[core.Segment]
@@ -33,6 +33,7 @@ class Adapter(exports.Adapter):
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
+        keep_source(cls)
         for name in ("describe", "sender_checks", "routes", "handshake", "read_answer", "read_webhook"):
             if name in vars(cls):
                 setattr(cls, name, with_own_notes(vars(cls)[name]))
@@ -115,9 +116,7 @@ def secret(name: str) -> core.Segment:
 class refused(Exception):
     """A refusal: to be raised in `send`, or as an answer with `refusal`."""
 
-    def __init__(
-        self, category: str, text: str, code: str = "", retry_after_seconds: int | None = None
-    ):
+    def __init__(self, category: str, text: str, code: str = "", retry_after_seconds: int | None = None):
         super().__init__(text)
         self.value = a.Refused(category, code, "", text, "", retry_after_seconds)
 
@@ -228,19 +227,9 @@ def inbound(
     attributes: Pairs = (),
 ) -> EventBody:
     """Returns a message of a contact."""
-    return a.EventBody_Inbound(
-        a.InboundMessage(
-            external_id,
-            sender_id,
-            sender_phone,
-            sender_name,
-            kind,
-            content,
-            occurred_at,
-            reply_to,
-            list(attributes),
-        )
-    )
+    who = (external_id, sender_id, sender_phone, sender_name)
+    what = (kind, content, occurred_at, reply_to, list(attributes))
+    return a.EventBody_Inbound(a.InboundMessage(*who, *what))
 
 
 def other(what: str) -> EventBody:

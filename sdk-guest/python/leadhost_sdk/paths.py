@@ -82,7 +82,7 @@ def _steps(path: str) -> tuple[Step, ...]:
         part = _STEP.match(rest, end)
         is_joined = part is not None and (part[0][0] == "[" or part[0].startswith(".") == (end > 0))
         if part is None or not is_joined:
-            expected = "must be `.key`, `.\"key\"`, `[0]`, `[*]`, `[?key=text]` or `[\"key\"]`"
+            expected = 'must be `.key`, `."key"`, `[0]`, `[*]`, `[?key=text]` or `["key"]`'
             raise ValueError(f"path `{path}`: `{rest[end:]}` {expected}")
         steps.append(_step(part))
         end = part.end()

@@ -13,12 +13,8 @@ _CLOCK = (
     r"(?::(?P<second>[0-9]{1,2})(?P<fraction>\.[0-9]+)?)?\s*"
     r"(?P<zone>Z|z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?)?"
 )
-_YEAR_FIRST = re.compile(
-    r"(?P<year>[0-9]{4})([-/])(?P<month>[0-9]{1,2})\2(?P<day>[0-9]{1,2})" + _CLOCK
-)
-_DAY_FIRST = re.compile(
-    r"(?P<day>[0-9]{1,2})([-/.])(?P<month>[0-9]{1,2})\2(?P<year>[0-9]{4})" + _CLOCK
-)
+_YEAR_FIRST = re.compile(r"(?P<year>[0-9]{4})([-/])(?P<month>[0-9]{1,2})\2(?P<day>[0-9]{1,2})" + _CLOCK)
+_DAY_FIRST = re.compile(r"(?P<day>[0-9]{1,2})([-/.])(?P<month>[0-9]{1,2})\2(?P<year>[0-9]{4})" + _CLOCK)
 
 
 def time(text: str | None) -> str | None:

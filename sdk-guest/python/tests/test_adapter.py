@@ -31,7 +31,13 @@ class AdapterTest(unittest.TestCase):
         local = sdk.request("GET", "http://127.0.0.1:8000")
         self.assertEqual((local.scheme, local.authority), ("http", "127.0.0.1:8000"))
         self.assertEqual((local.path, local.body), ([sdk.literal("/")], []))
-        for url in ["api.example/v1", "ftp://api.example", "https://", "https://u@api.example", "https://a b"]:
+        for url in [
+            "api.example/v1",
+            "ftp://api.example",
+            "https://",
+            "https://u@api.example",
+            "https://a b",
+        ]:
             with self.assertRaisesRegex(ValueError, "a request needs a whole URL, `https://…`"):
                 sdk.request("GET", url)
 

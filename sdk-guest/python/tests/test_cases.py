@@ -5,9 +5,9 @@ import json
 import pathlib
 import unittest
 
-from . import Err, core
-
 import leadhost_sdk as sdk
+
+from . import Err, core
 
 CASES = pathlib.Path(__file__).parents[2] / "cases"
 
