@@ -1,5 +1,7 @@
-"""Reads the leads of {{name}}. Each field has the path of its value: `contact.phones[0]`, `answers[?question=Budget].text`,
-`"key.with.dots"`. What is not there is left out. Raise the version with each change.
+"""Reads the leads of {{name}}.
+
+Each field has the path of its value: `contact.phones[0]`, `answers[?question=Budget].text`, `"key.with.dots"`. What is
+not there is left out. Raise the version with each change.
 """
 
 from typing import Any
