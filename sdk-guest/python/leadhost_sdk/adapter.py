@@ -23,6 +23,8 @@ from .forms import form_fields
 from .plugin import keep_source, take_notes, with_own_notes
 from .reading import *
 
+_URL = re.compile(r"(?i)(https?)://([^/?#@\s]+)(/[^?#\s]*)?(?:\?([^#\s]*))?(?:#\S*)?")
+
 Segments = list[core.Segment]
 Pairs = Iterable[tuple[str, str]]
 
@@ -82,7 +84,7 @@ def request(
 ) -> core.HttpRequest:
     """Returns a request to a whole URL, percent-encoded where it needs to be. A header and a body are
     a text, or segments where a secret is in it. Raises ValueError for a URL of another scheme."""
-    parts = re.fullmatch(r"(?i)(https?)://([^/?#@\s]+)(/[^?#\s]*)?(?:\?([^#\s]*))?(?:#\S*)?", url)
+    parts = _URL.fullmatch(url)
     if parts is None:
         expected = "`https://…`, or `http://…` for a server on this machine while developing"
         raise ValueError(f"a request needs a whole URL, {expected}, not `{url}`")
@@ -137,7 +139,7 @@ def unknown(why: str) -> SendAnswer:
 def retry_after(response: core.HttpResponse) -> int | None:
     """Returns the seconds of a `retry-after` header; else None."""
     value = dict(reversed(response.headers)).get("retry-after", "").strip()
-    return int(value) if re.fullmatch("[0-9]{1,9}", value) else None
+    return int(value) if value.isdecimal() and len(value) < 10 else None
 
 
 def answer_body(response: core.HttpResponse) -> Any:

@@ -17,6 +17,8 @@ MAX_DEPTH = 16
 MAX_KEYS = 200_000
 
 _ESCAPED = re.compile(rb"(?:%[0-9a-fA-F]{2})++")
+_BRACKETS = re.compile(r"([^\[]++)((?:\[[^\]]*+\])++)")
+_LOST_PLUS = re.compile(" [0-9][0-9 ()-]*+")
 
 
 def parse_form(body: str | bytes) -> dict[str, Any]:
@@ -87,7 +89,7 @@ class _Node:
 
 def _keys(name: str) -> list[str]:
     """Splits `a[b][]` into `a`, `b` and an empty key."""
-    match = re.fullmatch(r"([^\[]++)((?:\[[^\]]*+\])++)", name)
+    match = _BRACKETS.fullmatch(name)
     if match is None:
         return [name]
     keys = match[2][1:-1].split("][")
@@ -98,7 +100,7 @@ def _keys(name: str) -> list[str]:
 
 
 def _lost_plus(text: str) -> bool:
-    is_phone = text.startswith(" ") and re.fullmatch(" [0-9][0-9 ()-]*+", text)
+    is_phone = text.startswith(" ") and _LOST_PLUS.fullmatch(text)
     return bool(is_phone) and 10 <= sum(map(str.isdecimal, text)) <= 15
 
 

@@ -13,6 +13,12 @@ MAX_PARTS = 1000
 # Bytes of the headers of one part.
 MAX_HEADERS = 8 * 1024
 
+# Patterns are compiled when the component is built: a call begins without any that another has used.
+_FIRST_BLANK = re.compile(rb"\r?\n")
+_BLANK = re.compile(rb"\n\r?\n")
+_PARAMETERS = re.compile(r'[;\s]*([^=;]*)(=(?:"((?:\\["\\]|[^"])*)"?|([^;]*)))?')
+_ESCAPED = re.compile(r'\\(["\\])')
+
 
 def multipart_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
     """Returns the parts as names and texts, in their order: of a file, its name. Raises a problem,
@@ -38,7 +44,7 @@ def multipart_fields(content_type: str, body: bytes) -> list[tuple[str, str]]:
 def _field(part: bytes) -> tuple[str, str]:
     part = part.removesuffix(b"\n").removesuffix(b"\r")
     # A part without headers begins with an empty line.
-    blank = re.match(rb"\r?\n", part) or re.search(rb"\n\r?\n", part)
+    blank = _FIRST_BLANK.match(part) or _BLANK.search(part)
     end, text = (blank.start(), part[blank.end() :]) if blank else (len(part), b"")
     if end > MAX_HEADERS:
         raise problem("a part of the multipart body has too long headers")
@@ -52,10 +58,9 @@ def _field(part: bytes) -> tuple[str, str]:
 
 def _parameter(header: str, wanted: str) -> str | None:
     """Returns a parameter of a header: `name=value` or `name="value"`."""
-    form = r'[;\s]*([^=;]*)(=(?:"((?:\\["\\]|[^"])*)"?|([^;]*)))?'
     given = header[header.find(";") :] if ";" in header else ""
-    for name, value, quoted, plain in re.findall(form, given):
+    for name, value, quoted, plain in _PARAMETERS.findall(given):
         if value and name.strip().lower() == wanted:
             # Other backslashes are those of a Windows path, as old browsers sent it.
-            return re.sub(r'\\(["\\])', r"\1", quoted) or plain.rstrip()
+            return _ESCAPED.sub(lambda escape: escape[1], quoted) or plain.rstrip()
     return None

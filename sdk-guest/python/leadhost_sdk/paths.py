@@ -17,6 +17,10 @@ from .values import is_absent, scalar_text
 
 __all__ = ["at", "list_", "number", "text", "texts"]
 
+# Patterns are compiled when the component is built: a call begins without any that another has used.
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_ESCAPED = re.compile(r"(?s)\\(.)")
+
 Step = Callable[[Any], Iterable[Any]]
 
 
@@ -38,9 +42,8 @@ def texts(value: Any, path: str = "") -> list[str]:
 
 def number(value: Any, path: str = "") -> float | None:
     """Returns the first number that a path leads to, also one in a text; else None."""
-    form = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
     found = filter(None, map(scalar_text, _found(value, path)))
-    numbers = (float(one) for one in found if re.fullmatch(form, one))
+    numbers = (float(one) for one in found if _NUMBER.fullmatch(one))
     return next(filter(math.isfinite, numbers), None)
 
 
@@ -74,7 +77,7 @@ def _steps(path: str) -> tuple[Step, ...]:
     """Parses a path. Raises ValueError, which names it and what is wrong: a mistake of the plugin."""
     rest = path.strip()
     # The mapping converter's sign of the whole body.
-    if re.match(r"\$([.\[]|$)", rest):
+    if rest == "$" or rest.startswith(("$.", "$[")):
         rest = rest[1:].removeprefix(".")
     steps: list[Step] = []
     end = 0
@@ -100,12 +103,12 @@ def _step(part: re.Match[str]) -> Step:
         return _each
     key = next(filter(lambda key: key is not None, (in_brackets, quoted)), None)
     key = part["key"] if key is None else _unescaped(key)
-    index = int(key) if re.fullmatch("[0-9]{1,9}", key) else None
+    index = int(key) if key.isdecimal() and len(key) < 10 else None
     return functools.partial(_member, key, key.encode().lower(), index)
 
 
 def _unescaped(quoted: str) -> str:
-    return re.sub(r"(?s)\\(.)", r"\1", quoted)
+    return _ESCAPED.sub(lambda escape: escape[1], quoted)
 
 
 def _member(key: str, lower: bytes, index: int | None, value: Any) -> list[Any]:

@@ -8,6 +8,12 @@ __all__ = ["email", "join", "phone", "yes"]
 # What Meta sends in place of an answer of a test lead begins with this.
 TEST_MARK = "<test lead"
 
+_CODE = re.compile("[0-9+() ]+")
+_ISO_CODE = re.compile("[A-Za-z]{2}")
+_NOT_DIGITS = re.compile("[^0-9]")
+_NOT_LETTERS = re.compile("[^0-9a-z]")
+_NUMBER = re.compile(r"([0-9]+)(?:[.]([0-9]*))?(?:[eE][+]?([0-9]{1,2}))?")
+
 # In lower case and without accents.
 _YES = frozenset("true 1 yes y sim s si on test teste aceito accepted granted".split())
 
@@ -42,7 +48,7 @@ def _in_country(phone: str, country: str) -> str:
     """Returns a phone with its country. The host knows whether a number has its country's code
     already: it gets the country of such a number as the context of RFC 3966."""
     number, code = _digits(phone), _digits(country)
-    if re.fullmatch("[A-Za-z]{2}", country):
+    if _ISO_CODE.fullmatch(country):
         return f"{phone};phone-context={country}"
     if len(number) > 11 or not _is_code(country) or len(code) > 3:
         return phone
@@ -59,7 +65,7 @@ def email(text: str | None) -> str | None:
 
 def yes(text: str | None) -> bool:
     """Whether a text means yes, in the languages of usual forms."""
-    letters = re.sub("[^0-9a-z]", "", (text or "").lower().replace("í", "i"))
+    letters = _NOT_LETTERS.sub("", (text or "").lower().replace("í", "i"))
     return letters in _YES
 
 
@@ -68,17 +74,17 @@ def _present(text: str | None) -> str | None:
 
 
 def _digits(text: str | None) -> str:
-    return re.sub("[^0-9]", "", text or "")
+    return _NOT_DIGITS.sub("", text or "")
 
 
 def _is_code(text: str | None) -> bool:
-    return bool(re.fullmatch("[0-9+() ]+", text or "")) and 1 <= len(_digits(text)) <= 4
+    return bool(_CODE.fullmatch(text or "")) and 1 <= len(_digits(text)) <= 4
 
 
 def _whole_number(text: str) -> str:
     """Returns the digits of a whole number with a fraction or an exponent, as programs write large
     numbers; any other text as it is."""
-    parts = re.fullmatch(r"([0-9]+)(?:[.]([0-9]*))?(?:[eE][+]?([0-9]{1,2}))?", text)
+    parts = _NUMBER.fullmatch(text)
     if parts is None or text.isdecimal():
         return text
     point = len(parts[1]) + int(parts[3] or 0)

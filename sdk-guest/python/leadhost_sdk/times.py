@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 __all__ = ["time"]
 
+_EPOCH = re.compile(r"[0-9]{9,16}(\.[0-9]*)?")
 _CLOCK = (
     r"(?:(?:[Tt]|[ ,]+(?:às )?)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{1,2})"
     r"(?::(?P<second>[0-9]{1,2})(?P<fraction>\.[0-9]+)?)?\s*"
@@ -20,7 +21,7 @@ _DAY_FIRST = re.compile(r"(?P<day>[0-9]{1,2})([-/.])(?P<month>[0-9]{1,2})\2(?P<y
 def time(text: str | None) -> str | None:
     """Returns a time; None for a text that is none."""
     text = (text or "").strip()
-    if re.fullmatch(r"[0-9]{9,16}(\.[0-9]*)?", text):
+    if _EPOCH.fullmatch(text):
         return _epoch(text.split(".")[0])
     parts = _YEAR_FIRST.fullmatch(text) or _DAY_FIRST.fullmatch(text)
     if parts is None:

@@ -13,6 +13,10 @@ __all__ = ["Number", "json_text", "parse_json"]
 # refused by the host.
 MAX_DEPTH = 127
 
+# Patterns are compiled when the component is built: a call begins without any that another has used.
+_SURROGATE = re.compile(r"\\u[dD]")
+# In windows-1252 `â€`, `ðŸ`, and `Ã` after a small letter.
+_UNWRITTEN = re.compile(rb"\xe2\x80|\xf0\x9f|[a-z]\xc3")
 # Half of a surrogate pair is in the group.
 _ESCAPE = re.compile(r"(?is)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(\\ud[89a-f][0-9a-f]{2})|\\.")
 
@@ -40,7 +44,7 @@ def parse_json(text: str) -> Any:
     if _is_deep(text):
         raise ValueError("nested too deep")
     text = text.removeprefix("\ufeff")
-    if re.search(r"\\u[dD]", text):
+    if _SURROGATE.search(text):
         text = _ESCAPE.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
     return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
 
@@ -67,7 +71,7 @@ def decoded(data: bytes) -> str:
     text = data.decode(errors="replace")
     bad = text.count("\ufffd")
     others = len(text) - len(text.encode("ascii", "ignore"))
-    if bad <= others - bad or re.search(rb"\xe2\x80|\xf0\x9f|[a-z]\xc3", data):
+    if bad <= others - bad or _UNWRITTEN.search(data):
         return text
     return _WINDOWS_1252.decode(data, "replace")[0]
 
