@@ -20,7 +20,7 @@ from wit_world.exports.adapter import Webhook as Webhook
 from wit_world.imports import core
 
 from .forms import form_fields
-from .plugin import keep_source, take_notes, with_own_notes
+from .plugin import take_notes, with_own_notes
 from .reading import *
 
 _URL = re.compile(r"(?i)(https?)://([^/?#@\s]+)(/[^?#\s]*)?(?:\?([^#\s]*))?(?:#\S*)?")
@@ -35,7 +35,6 @@ class Adapter(exports.Adapter):
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        keep_source(cls)
         for name in ("describe", "sender_checks", "routes", "handshake", "read_answer", "read_webhook"):
             if name in vars(cls):
                 setattr(cls, name, with_own_notes(vars(cls)[name]))

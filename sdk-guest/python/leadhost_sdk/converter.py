@@ -11,7 +11,7 @@ from wit_world.exports import converter as c
 from wit_world.exports.converter import Consent, Conversion, Item, Listing
 from wit_world.imports import core
 
-from .plugin import keep_source, take_notes, with_own_notes, wrong_type
+from .plugin import take_notes, with_own_notes, wrong_type
 from .values import is_absent, json_text
 
 __all__ = [
@@ -47,7 +47,6 @@ class Converter(exports.Converter):
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        keep_source(cls)
         for name in ("describe", "sender_checks", "handshake", "convert", "complete"):
             if name in vars(cls):
                 setattr(cls, name, with_own_notes(vars(cls)[name]))

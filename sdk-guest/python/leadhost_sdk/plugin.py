@@ -2,7 +2,6 @@
 
 import functools
 import json
-import linecache
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -79,14 +78,6 @@ def take_notes() -> list[str]:
     lines = _notes.copy()
     _notes.clear()
     return lines
-
-
-def keep_source(plugin: type) -> None:
-    """Keeps the lines of a plugin's source, which the log of a crash then has: a component has no
-    files."""
-    file = sys.modules[plugin.__module__].__file__ or ""
-    lines = linecache.getlines(file)
-    linecache.cache[file] = (len(lines), None, lines, file)
 
 
 def with_own_notes(call: Callable[..., Any]) -> Callable[..., Any]:
