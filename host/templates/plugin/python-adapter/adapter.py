@@ -8,15 +8,7 @@ and codes with those of your own, and raise the version with each change.
 import json
 from typing import Any
 
-import leadhost_sdk as sdk
-from wit_world.exports.adapter import Event, SendAnswer, SendStep, TemplateSend, Webhook
-from wit_world.imports.core import (
-    Delivery,
-    Description,
-    HttpResponse,
-    SecretDeclaration,
-    SenderPolicy,
-)
+import leadhost_sdk.adapter as sdk
 
 HOST = "api.provider.example"
 SCHEMA = {
@@ -35,22 +27,22 @@ SCHEMA = {
 
 
 class Adapter(sdk.Adapter):
-    def describe(self) -> Description:
+    def describe(self) -> sdk.Description:
         secrets = [
-            SecretDeclaration("token", "static", "The token for calls", True),
-            SecretDeclaration("webhook-key", "static", "The key with which the provider signs", False),
+            sdk.SecretDeclaration("token", "static", "The token for calls", True),
+            sdk.SecretDeclaration("webhook-key", "static", "The key with which the provider signs", False),
         ]
         summary = "Messages of {{name}}"
-        return sdk.description("{{name}}", "1.0.0", summary, json.dumps(SCHEMA), secrets, [HOST])
+        return sdk.description("{{name}}", "1.0.0", summary, config_schema=SCHEMA, secrets=secrets, hosts=[HOST])
 
-    def sender_checks(self, config: str) -> SenderPolicy:
-        return SenderPolicy([sdk.hmac_sha256_hex("webhook-key", "x-signature")], [])
+    def sender_checks(self, config: str) -> sdk.SenderPolicy:
+        return sdk.SenderPolicy([sdk.hmac_sha256_hex("webhook-key", "x-signature")], [])
 
     def routes(self, config: str) -> list[tuple[str, str]]:
         """One address may serve several numbers. Returns the number of this instance."""
         return [("number", json.loads(config)["number"])]
 
-    def send(self, message: TemplateSend) -> SendStep:
+    def send(self, message: sdk.TemplateSend) -> sdk.SendStep:
         template = sdk.requested(message)
         token = [sdk.literal("Bearer "), sdk.secret("token")]
         body = {
@@ -62,33 +54,30 @@ class Adapter(sdk.Adapter):
             "to": message.recipient,
             "values": template.values,
         }
-        return sdk.post_json(HOST, "/v1/messages", [("authorization", token)], body)
+        return sdk.post_json(f"https://{HOST}/v1/messages", [("authorization", token)], body)
 
-    def read_answer(self, message: TemplateSend, response: HttpResponse) -> SendAnswer:
-        try:
-            body = sdk.parse_json(sdk.body_text(response.body))
-        except ValueError:
-            body = {}
-        id = sdk.text_at(body, "id")
+    def read_answer(self, message: sdk.TemplateSend, response: sdk.HttpResponse) -> sdk.SendAnswer:
+        body = sdk.answer_body(response)
+        id = sdk.text(body, "id")
         if response.status == 200:
             unread = sdk.unknown("the provider answered 200 without an id")
             return unread if id is None else sdk.accepted(id)
-        code = sdk.text_at(body, "error.code") or ""
+        code = sdk.text(body, "error.code") or ""
         category = CATEGORIES.get(response.status) or CATEGORIES.get(code)
         # After a 5xx, nothing shows whether the message was sent.
         if category is None and response.status >= 500:
             return sdk.unknown(f"the provider answered {response.status}")
-        text = sdk.text_at(body, "error.message") or ""
+        text = sdk.text(body, "error.message") or ""
         wait = sdk.retry_after(response)
         return sdk.refusal(sdk.refused(category or "request", text, code, wait))
 
-    def read_webhook(self, delivery: Delivery) -> Webhook:
+    def read_webhook(self, delivery: sdk.Delivery) -> sdk.Webhook:
         events = sdk.events_in(delivery, "events")
         return sdk.webhook([event(one, index) for index, one in enumerate(events)])
 
 
 # By status, and by the provider's codes.
-CATEGORIES = {
+CATEGORIES: dict[int | str, str] = {
     401: "connection",
     402: "account",
     403: "connection",
@@ -98,19 +87,19 @@ CATEGORIES = {
 }
 
 
-def event(given: Any, index: int) -> Event:
-    id = sdk.text_at(given, "id")
+def event(given: Any, index: int) -> sdk.Event:
+    id = sdk.text(given, "id")
     if id is None:
         return sdk.event(sdk.invalid("an event needs `id`", f"events.{index}.id"))
-    at = sdk.time_text(sdk.text_at(given, "at"))
-    number = sdk.text_at(given, "number")
+    at = sdk.time(sdk.text(given, "at"))
+    number = sdk.text(given, "number")
     route = [] if number is None else [("number", number)]
-    state, sender = sdk.text_at(given, "state"), sdk.text_at(given, "from")
+    state, sender = sdk.text(given, "state"), sdk.text(given, "from")
     if state is not None:
-        reference = sdk.text_at(given, "reference")
+        reference = sdk.text(given, "reference")
         return sdk.event(sdk.status(id, state, message_id=reference, occurred_at=at), route)
     if sender is not None:
-        text = sdk.text_at(given, "text")
+        text = sdk.text(given, "text")
         message = sdk.inbound(id, sender, sender_phone=sender, content=text, occurred_at=at)
         return sdk.event(message, route)
     return sdk.event(sdk.other("neither a status nor a message"), route)
