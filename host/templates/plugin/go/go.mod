@@ -1,8 +1,8 @@
-module converter
+module {{name}}
 
 go 1.27.1
 
-require go.bytecodealliance.org/pkg v0.4.0
+require leadhost/sdk v1.0.0
 
-// The bindings' runtime is part of the project, so a build needs no network.
-replace go.bytecodealliance.org/pkg => ./third_party/go.bytecodealliance.org/pkg
+// The SDK is a part of the project, so a build needs no network.
+replace leadhost/sdk v1.0.0 => ./sdk
