@@ -20,6 +20,9 @@ func (p Problem) Error() string {
 	return p.Message
 }
 
+// blanks are those of JSON, which may stand around a body.
+const blanks = " \t\r\n"
+
 var errManyValues = Problem{Message: "the body has too many values"}
 
 // Parse returns the body of a delivery as a tree, by its content and its label: JSON, XML, or a form,
@@ -32,9 +35,9 @@ func Parse(delivery core.Delivery) (*Value, error) {
 		return nil, err
 	}
 	// Form builders send the whole answer as JSON in one field.
-	for index, field := range body.fields {
-		if slices.Contains(jsonNames, letters(field.name)) {
-			body.fields[index].value = jsonIn(field.value, &left)
+	for at, member := range body.members {
+		if slices.Contains(jsonNames, letters(member.name)) {
+			body.members[at].value = jsonIn(member.value, &left)
 		}
 	}
 	return body, nil

@@ -22,17 +22,16 @@ func Encode(name string, given any) *Value {
 	case reflect.Slice, reflect.Array:
 		out := &Value{kind: listKind}
 		for index := range value.Len() {
-			out.items = append(out.items, Encode(name, value.Index(index).Interface()))
+			out.members = append(out.members, member{value: Encode(name, value.Index(index).Interface())})
 		}
 		return out
 	case reflect.Map:
 		out := &Value{kind: objectKind}
 		for members := value.MapRange(); members.Next(); {
-			member := Encode(name, members.Value().Interface())
-			out.fields = append(out.fields, field{fmt.Sprint(members.Key().Interface()), member})
+			key := fmt.Sprint(members.Key().Interface())
+			out.members = append(out.members, member{key, Encode(name, members.Value().Interface())})
 		}
-		out.fields = ordered(out.fields)
-		return out
+		return out.ordered()
 	}
 	// Not a number: NaN, a struct, a function.
 	encoded, err := ParseJSON(fmt.Sprint(given))

@@ -10,19 +10,23 @@ import (
 // `a[]=x&a[]=y` and `a=x&a=y` are {"a":["x","y"]}. A name that has values and children has its values
 // under the empty name. A name or a value that is not UTF-8 is read by itself, as decoded does.
 func ParseForm(form string) (*Value, error) {
-	root, left := &formNode{}, maxValues
+	root, left := &formNode{}, maxFields
 	for pair := range strings.SplitSeq(strings.Trim(form, blanks), "&") {
 		if pair == "" {
 			continue
 		}
-		if left--; left < 0 {
+		name, value, _ := strings.Cut(pair, "=")
+		name = Unescape(name)
+		if left -= 1 + strings.Count(name, "["); left < 0 {
 			return nil, errManyValues
 		}
-		name, value, _ := strings.Cut(pair, "=")
-		root.add(Unescape(name), withPlus(Unescape(value)))
+		root.add(name, withPlus(Unescape(value)))
 	}
 	return root.object(), nil
 }
+
+// A form has some dozen fields. Each bracket of a name counts as one.
+const maxFields = 50_000
 
 // withPlus returns a value with the plus of a phone, which was sent without its encoding as %2B and so
 // became a space. No person types a space there.
@@ -38,7 +42,7 @@ func withPlus(value string) string {
 
 // formNode is a name of a form, or a part of one.
 type formNode struct {
-	values   []*Value
+	values   []member
 	names    []string
 	children map[string]*formNode
 	appended int
@@ -48,7 +52,7 @@ func (n *formNode) add(name, text string) {
 	for _, step := range formSteps(name) {
 		n = n.child(step)
 	}
-	n.values = append(n.values, &Value{kind: textKind, raw: text})
+	n.values = append(n.values, member{value: &Value{kind: textKind, raw: text}})
 }
 
 func (n *formNode) child(step string) *formNode {
@@ -73,32 +77,32 @@ func (n *formNode) child(step string) *formNode {
 }
 
 func (n *formNode) value() *Value {
-	own := &Value{kind: listKind, items: n.values}
+	own := &Value{kind: listKind, members: n.values}
 	if len(n.values) == 1 {
-		own = n.values[0]
+		own = n.values[0].value
 	}
 	if len(n.names) == 0 {
 		return own
 	}
 	if items := n.items(); len(n.values) == 0 && items != nil {
-		return &Value{kind: listKind, items: items}
+		return &Value{kind: listKind, members: items}
 	}
 	object := n.object()
 	if len(n.values) > 0 {
-		object.fields = ordered(append(object.fields, field{"", own}))
+		object.members = append([]member{{value: own}}, object.members...)
 	}
 	return object
 }
 
 // items returns the children if their names count from 0 without a gap, else nil.
-func (n *formNode) items() []*Value {
-	var items []*Value
+func (n *formNode) items() []member {
+	var items []member
 	for index := range n.names {
 		child := n.children[strconv.Itoa(index)]
 		if child == nil {
 			return nil
 		}
-		items = append(items, child.value())
+		items = append(items, member{value: child.value()})
 	}
 	return items
 }
@@ -106,10 +110,9 @@ func (n *formNode) items() []*Value {
 func (n *formNode) object() *Value {
 	object := &Value{kind: objectKind}
 	for _, name := range n.names {
-		object.fields = append(object.fields, field{name, n.children[name].value()})
+		object.members = append(object.members, member{name, n.children[name].value()})
 	}
-	object.fields = ordered(object.fields)
-	return object
+	return object.ordered()
 }
 
 // maxSteps bounds the nesting: brackets beyond it stay part of the last key.
@@ -144,14 +147,23 @@ func Unescape(text string) string {
 			character = ' '
 		}
 		if character == '%' && at+2 < len(text) {
-			if code, err := strconv.ParseUint(text[at+1:at+3], 16, 8); err == nil {
-				character = byte(code)
+			high, low := hexDigit(text[at+1]), hexDigit(text[at+2])
+			if high >= 0 && low >= 0 {
+				character = byte(high<<4 | low)
 				at += 2
 			}
 		}
 		out = append(out, character)
 	}
 	return decoded(string(out))
+}
+
+func hexDigit(character byte) int {
+	digit := strings.IndexByte("0123456789abcdefABCDEF", character)
+	if digit >= 16 {
+		digit -= 6
+	}
+	return digit
 }
 
 // windows1252 are the characters of 0x80 to 0x9F; those that have none are U+FFFD.

@@ -2,11 +2,11 @@
 package reading
 
 import (
+	"bytes"
+	"encoding/json/jsontext"
+	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 )
 
 type kind byte
@@ -25,23 +25,22 @@ const (
 type Value struct {
 	kind kind
 	// raw is the text of a string, a number with the digits that were sent, or a boolean's word.
-	raw    string
-	items  []*Value
-	fields []field
+	raw string
+	// members are those of an object, in order of name and of each name the last one, or those of a
+	// list, without names.
+	members []member
 }
 
-// field is a member of an object. Objects have their members in order of name; of two with one name
-// the last counts.
-type field struct {
+type member struct {
 	name  string
 	value *Value
 }
 
 const (
-	// MaxDepth is the deepest nesting that the host takes in an attribute.
-	MaxDepth = 127
+	// The deepest nesting that the host takes in an attribute.
+	maxDepth = 127
 	// A batch of a thousand leads has a hundred thousand values; many more do not fit the memory of a call.
-	maxValues = 300_000
+	maxValues = 200_000
 )
 
 // ParseJSON parses a text as one JSON value. A byte order mark is skipped.
@@ -50,220 +49,89 @@ func ParseJSON(text string) (*Value, error) {
 	return parseJSON(text, &left)
 }
 
-// parseJSON takes the values that it makes from those that are left. It is written by hand because
-// encoding/json adds 1.9 MB to the component and loses digits.
+// parseJSON takes the values that it makes from those that are left. The whole encoding/json would lose
+// digits and add 1.9 MB to the component.
 func parseJSON(text string, left *int) (*Value, error) {
-	parser := &parser{text: strings.TrimPrefix(text, "\ufeff"), left: left}
-	value := parser.value(0)
-	parser.blanks()
+	input := bytes.NewBufferString(strings.TrimPrefix(text, "\ufeff"))
+	// Half of a surrogate pair, which cannot leave the component, is U+FFFD.
+	decoder := jsontext.NewDecoder(input, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	value := readValue(decoder, left)
+	_, err := decoder.ReadToken()
 	if *left < 0 {
 		return nil, errManyValues
 	}
-	if value == nil || parser.at < len(parser.text) {
+	if value == nil || err != io.EOF {
 		return nil, Problem{Message: "the body is not valid JSON"}
 	}
 	return value, nil
 }
 
-// parser reads a text from `at` on. Its methods return nil or false where it is not JSON.
-type parser struct {
-	text string
-	at   int
-	left *int
-}
-
-func (p *parser) value(depth int) *Value {
-	p.blanks()
-	if *p.left--; *p.left < 0 {
+// readValue returns nil if there is no value, or one that is too much.
+func readValue(decoder *jsontext.Decoder, left *int) *Value {
+	token, err := decoder.ReadToken()
+	if *left--; *left < 0 || err != nil {
 		return nil
 	}
-	switch next := p.peek(); {
-	case next == '"':
-		if raw, ok := p.quoted(); ok {
-			return &Value{kind: textKind, raw: raw}
-		}
+	switch token.Kind() {
+	case '{':
+		return readMembers(decoder, objectKind, left)
+	case '[':
+		return readMembers(decoder, listKind, left)
+	case '"':
+		return &Value{kind: textKind, raw: token.String()}
+	case '0':
+		return &Value{kind: numberKind, raw: token.String()}
+	case 't', 'f':
+		return &Value{kind: booleanKind, raw: token.String()}
+	}
+	return &Value{}
+}
+
+func readMembers(decoder *jsontext.Decoder, kind kind, left *int) *Value {
+	if decoder.StackDepth() > maxDepth {
 		return nil
-	case (next == '[' || next == '{') && depth < MaxDepth:
-		return p.list(next, depth)
-	case p.skip("null"):
-		return &Value{}
-	case p.skip("true"):
-		return &Value{kind: booleanKind, raw: "true"}
-	case p.skip("false"):
-		return &Value{kind: booleanKind, raw: "false"}
 	}
-	return p.number()
+	value := &Value{kind: kind}
+	for decoder.PeekKind() != '}' && decoder.PeekKind() != ']' {
+		name := ""
+		if kind == objectKind {
+			token, err := decoder.ReadToken()
+			if err != nil {
+				return nil
+			}
+			name = token.String()
+		}
+		inner := readValue(decoder, left)
+		if inner == nil {
+			return nil
+		}
+		value.members = append(value.members, member{name, inner})
+	}
+	if _, err := decoder.ReadToken(); err != nil {
+		return nil
+	}
+	return value.ordered()
 }
 
-// list reads an array or an object.
-func (p *parser) list(open byte, depth int) *Value {
-	value, end := &Value{kind: listKind}, "]"
-	if open == '{' {
-		value, end = &Value{kind: objectKind}, "}"
+// ordered brings the members of an object in their order.
+func (v *Value) ordered() *Value {
+	if v.kind != objectKind {
+		return v
 	}
-	p.at++
-	if p.blanks(); p.skip(end) {
-		return value
-	}
-	for {
-		member, ok := field{}, true
-		if open == '{' {
-			p.blanks()
-			member.name, ok = p.quoted()
-			p.blanks()
-			ok = ok && p.skip(":")
-		}
-		if !ok {
-			return nil
-		}
-		if member.value = p.value(depth + 1); member.value == nil {
-			return nil
-		}
-		if open == '{' {
-			value.fields = append(value.fields, member)
-		} else {
-			value.items = append(value.items, member.value)
-		}
-		if p.blanks(); p.skip(end) {
-			value.fields = ordered(value.fields)
-			return value
-		}
-		if !p.skip(",") {
-			return nil
-		}
-	}
-}
-
-// ordered returns the fields in order of name, of each name the last one.
-func ordered(fields []field) []field {
-	slices.SortStableFunc(fields, byName)
-	left := fields[:0]
-	for _, field := range fields {
-		if last := len(left) - 1; last >= 0 && left[last].name == field.name {
+	slices.SortStableFunc(v.members, byName)
+	left := v.members[:0]
+	for _, member := range v.members {
+		if last := len(left) - 1; last >= 0 && left[last].name == member.name {
 			left = left[:last]
 		}
-		left = append(left, field)
+		left = append(left, member)
 	}
-	return left
+	v.members = left
+	return v
 }
 
-func byName(a, b field) int {
+func byName(a, b member) int {
 	return strings.Compare(a.name, b.name)
-}
-
-func (p *parser) number() *Value {
-	start := p.at
-	p.skip("-")
-	if !p.skip("0") && !p.digits() {
-		return nil
-	}
-	if p.skip(".") && !p.digits() {
-		return nil
-	}
-	if p.skip("e") || p.skip("E") {
-		if !p.skip("+") {
-			p.skip("-")
-		}
-		if !p.digits() {
-			return nil
-		}
-	}
-	return &Value{kind: numberKind, raw: p.text[start:p.at]}
-}
-
-func (p *parser) quoted() (string, bool) {
-	if !p.skip(`"`) {
-		return "", false
-	}
-	start := p.at
-	for p.peek() >= ' ' && p.peek() != '"' && p.peek() != '\\' {
-		p.at++
-	}
-	if p.skip(`"`) {
-		return p.text[start : p.at-1], true
-	}
-	out := []byte(p.text[start:p.at])
-	for {
-		next := p.peek()
-		p.at++
-		switch {
-		case next == '"':
-			return string(out), true
-		case next < ' ':
-			return "", false
-		case next != '\\':
-			out = append(out, next)
-			continue
-		}
-		escape := p.peek()
-		p.at++
-		if index := strings.IndexByte(`"\/bfnrt`, escape); index >= 0 {
-			out = append(out, "\"\\/\b\f\n\r\t"[index])
-		} else if character, ok := p.unicode(); escape == 'u' && ok {
-			out = utf8.AppendRune(out, character)
-		} else {
-			return "", false
-		}
-	}
-}
-
-// unicode reads what follows `\u`. Half of a surrogate pair, which cannot leave the component, is
-// U+FFFD.
-func (p *parser) unicode() (rune, bool) {
-	unit, ok := p.hex()
-	if !ok || !utf16.IsSurrogate(unit) {
-		return unit, ok
-	}
-	at := p.at
-	if p.skip(`\u`) {
-		if second, ok := p.hex(); ok && utf16.DecodeRune(unit, second) != utf8.RuneError {
-			return utf16.DecodeRune(unit, second), true
-		}
-	}
-	// What follows is a character of its own, or no JSON.
-	p.at = at
-	return utf8.RuneError, true
-}
-
-func (p *parser) hex() (rune, bool) {
-	if p.at+4 > len(p.text) {
-		return 0, false
-	}
-	unit, err := strconv.ParseUint(p.text[p.at:p.at+4], 16, 16)
-	p.at += 4
-	return rune(unit), err == nil
-}
-
-func (p *parser) digits() bool {
-	start := p.at
-	for p.peek() >= '0' && p.peek() <= '9' {
-		p.at++
-	}
-	return p.at > start
-}
-
-func (p *parser) blanks() {
-	for p.at < len(p.text) && strings.IndexByte(blanks, p.text[p.at]) >= 0 {
-		p.at++
-	}
-}
-
-const blanks = " \t\r\n"
-
-// peek returns the next byte; 0, which no JSON has, at the end.
-func (p *parser) peek() byte {
-	if p.at < len(p.text) {
-		return p.text[p.at]
-	}
-	return 0
-}
-
-func (p *parser) skip(word string) bool {
-	found := p.at <= len(p.text) && strings.HasPrefix(p.text[p.at:], word)
-	if found {
-		p.at += len(word)
-	}
-	return found
 }
 
 // JSON returns the value as JSON text; numbers keep their digits.
@@ -277,53 +145,31 @@ func (v *Value) write(out *strings.Builder) {
 	switch {
 	case v == nil || v.kind == nullKind:
 		out.WriteString("null")
-	case v.kind == booleanKind || v.kind == numberKind:
-		out.WriteString(v.raw)
 	case v.kind == textKind:
-		quote(out, v.raw)
-	case v.kind == listKind:
-		separator := byte('[')
-		for _, item := range v.items {
-			out.WriteByte(separator)
-			item.write(out)
-			separator = ','
+		out.WriteString(quoted(v.raw))
+	case v.kind < listKind:
+		out.WriteString(v.raw)
+	default:
+		brackets := "[]"
+		if v.kind == objectKind {
+			brackets = "{}"
 		}
-		end(out, separator, "[]")
-	case v.kind == objectKind:
-		separator := byte('{')
-		for _, field := range v.fields {
-			out.WriteByte(separator)
-			quote(out, field.name)
-			out.WriteByte(':')
-			field.value.write(out)
-			separator = ','
+		out.WriteByte(brackets[0])
+		for index, member := range v.members {
+			if index > 0 {
+				out.WriteByte(',')
+			}
+			if v.kind == objectKind {
+				out.WriteString(quoted(member.name) + ":")
+			}
+			member.value.write(out)
 		}
-		end(out, separator, "{}")
+		out.WriteByte(brackets[1])
 	}
 }
 
-// end writes the bracket that closes a list, or both if nothing is in it.
-func end(out *strings.Builder, separator byte, brackets string) {
-	if separator == ',' {
-		brackets = brackets[1:]
-	}
-	out.WriteString(brackets)
-}
-
-func quote(out *strings.Builder, text string) {
-	out.WriteByte('"')
-	for at := 0; at < len(text); at++ {
-		switch character := text[at]; {
-		case character == '"' || character == '\\':
-			out.WriteByte('\\')
-			out.WriteByte(character)
-		case character < ' ':
-			out.WriteString(`\u00`)
-			out.WriteByte("0123456789abcdef"[character>>4])
-			out.WriteByte("0123456789abcdef"[character&15])
-		default:
-			out.WriteByte(character)
-		}
-	}
-	out.WriteByte('"')
+func quoted(text string) string {
+	// A text that is not UTF-8 gets U+FFFD.
+	out, _ := jsontext.AppendQuote(nil, text)
+	return string(out)
 }

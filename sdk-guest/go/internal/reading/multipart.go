@@ -16,122 +16,98 @@ const (
 )
 
 // parseMultipart returns the fields of a multipart/form-data body as ParseForm does: of a file, its
-// name. A name or a text that is not UTF-8 is read by itself. A delimiter counts only at the
-// beginning of a line, so the time grows with the length of the body and no faster. The last
-// delimiter may be missing.
+// name. A name or a text that is not UTF-8 is read by itself.
 func parseMultipart(contentType, body string) (*Value, error) {
-	boundary := parameter(contentType, "boundary")
-	if boundary == nil || *boundary == "" || len(*boundary) > maxBoundary {
+	boundary, _ := parameter(contentType, "boundary")
+	if boundary == "" || len(boundary) > maxBoundary {
 		return nil, Problem{Message: "the multipart body's boundary is missing or too long"}
 	}
-	form, begin := &parts{}, -1
-	for line, end := 0, 0; end >= 0; line += end + 1 {
-		end = strings.IndexByte(body[line:], '\n')
-		text, next := body[line:], len(body)
-		if end >= 0 {
-			text, next = body[line:line+end], line+end+1
+	parts := split(body, "--"+boundary)
+	if len(parts) == 0 || len(parts) > maxParts {
+		return nil, Problem{Message: fmt.Sprintf("the multipart body has no part, or more than %d", maxParts)}
+	}
+	root := &formNode{}
+	for _, part := range parts {
+		headers, text := cutHeaders(strings.TrimSuffix(strings.TrimSuffix(part, "\n"), "\r"))
+		if len(headers) > maxHeaders {
+			return nil, Problem{Message: "a part of the multipart body has too long headers"}
 		}
-		after, begins := strings.CutPrefix(text, "--"+*boundary)
-		rest, last := strings.CutPrefix(after, "--")
-		if !begins || strings.Trim(rest, " \t\r") != "" {
+		root.add(named(decoded(headers), decoded(text)))
+	}
+	return root.object(), nil
+}
+
+// split returns what is between the delimiters. One counts only at the beginning of a line, so the time
+// grows with the length of the body and no faster. The last one may be missing.
+func split(body, delimiter string) []string {
+	var parts []string
+	begin, at := -1, 0
+	for line := range strings.Lines(body) {
+		at += len(line)
+		rest, isDelimiter := strings.CutPrefix(line, delimiter)
+		rest, isLast := strings.CutPrefix(rest, "--")
+		if !isDelimiter || strings.Trim(rest, blanks) != "" {
 			continue
 		}
 		if begin >= 0 {
-			form.add(body[begin:line])
+			parts = append(parts, body[begin:at-len(line)])
 		}
-		if last {
-			return form.tree()
-		}
-		begin = next
-	}
-	if begin < 0 {
-		return nil, Problem{Message: "the multipart body has no delimiter in it"}
-	}
-	if begin < len(body) {
-		form.add(body[begin:])
-	}
-	return form.tree()
-}
-
-// parts are those that are read so far, and the first error.
-type parts struct {
-	root  formNode
-	count int
-	err   error
-}
-
-func (p *parts) tree() (*Value, error) {
-	if p.err != nil {
-		return nil, p.err
-	}
-	return p.root.object(), nil
-}
-
-func (p *parts) add(part string) {
-	part = strings.TrimSuffix(strings.TrimSuffix(part, "\n"), "\r")
-	headers, text := cutHeaders(part)
-	switch {
-	case p.err != nil:
-		return
-	case p.count == maxParts:
-		p.err = Problem{Message: fmt.Sprintf("the multipart body has more than %d parts", maxParts)}
-		return
-	case len(headers) > maxHeaders:
-		p.err = Problem{Message: "a part of the multipart body has too long headers"}
-		return
-	}
-	p.count++
-	name, value := "", decoded(text)
-	for _, line := range strings.Split(decoded(headers), "\n") {
-		header, given, found := strings.Cut(line, ":")
-		if !found || !strings.EqualFold(strings.TrimSpace(header), "content-disposition") {
-			continue
-		}
-		name, value = "", decoded(text)
-		if found := parameter(given, "name"); found != nil {
-			name = *found
-		}
-		if file := parameter(given, "filename"); file != nil {
-			value = *file
+		if begin = at; isLast {
+			return parts
 		}
 	}
-	p.root.add(name, value)
+	if begin >= 0 && begin < len(body) {
+		parts = append(parts, body[begin:])
+	}
+	return parts
 }
 
 // cutHeaders returns what is before and after the first empty line.
 func cutHeaders(part string) (headers, text string) {
-	for line := 0; ; {
-		for _, empty := range []string{"\n", "\r\n"} {
-			if after, found := strings.CutPrefix(part[line:], empty); found {
-				return part[:max(line-1, 0)], after
-			}
+	at := 0
+	for line := range strings.Lines(part) {
+		if line == "\n" || line == "\r\n" {
+			return part[:at], part[at+len(line):]
 		}
-		end := strings.IndexByte(part[line:], '\n')
-		if end < 0 {
-			return part, ""
-		}
-		line += end + 1
+		at += len(line)
 	}
+	return part, ""
 }
 
-// parameter returns a parameter of a header, `name=value` or `name="value"`, or nil.
-func parameter(header, wanted string) *string {
+// named returns the name of a part, and its text or the name of its file.
+func named(headers, text string) (name, value string) {
+	value = text
+	for line := range strings.Lines(headers) {
+		header, given, _ := strings.Cut(line, ":")
+		if !strings.EqualFold(strings.TrimSpace(header), "content-disposition") {
+			continue
+		}
+		name, _ = parameter(given, "name")
+		if file, found := parameter(given, "filename"); found {
+			value = file
+		}
+	}
+	return name, value
+}
+
+// parameter returns a parameter of a header, `name=value` or `name="value"`.
+func parameter(header, wanted string) (value string, found bool) {
 	_, rest, _ := strings.Cut(header, ";")
 	for rest != "" {
 		rest = strings.TrimLeftFunc(rest, func(c rune) bool { return c == ';' || unicode.IsSpace(c) })
 		end := strings.IndexAny(rest, "=;")
 		if end < 0 {
-			return nil
+			return "", false
 		}
-		name, value := rest[:end], ""
+		name := rest[:end]
 		if rest = rest[end:]; rest[0] == ';' {
 			continue
 		}
 		if value, rest = headerValue(rest[1:]); strings.EqualFold(strings.TrimSpace(name), wanted) {
-			return &value
+			return value, true
 		}
 	}
-	return nil
+	return "", false
 }
 
 // headerValue returns a value, plain or in quotes, and what is after it.

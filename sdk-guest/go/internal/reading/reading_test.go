@@ -89,9 +89,8 @@ func TestPaths(t *testing.T) {
 		if at := tree.At(c.Path).JSON(); c.At != "" && at != c.At {
 			t.Errorf("%s: the value is %s", c.Path, at)
 		}
-		list := &Value{kind: listKind, items: tree.List(c.Path)}
-		if c.List != "" && list.JSON() != parsed(t, c.List).JSON() {
-			t.Errorf("%s: the list is %s", c.Path, list.JSON())
+		if list := Encode("list", tree.List(c.Path)).JSON(); c.List != "" && list != parsed(t, c.List).JSON() {
+			t.Errorf("%s: the list is %s", c.Path, list)
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 func parseXML(text string) (*Value, error) {
 	document := &element{}
 	reader := &xmlReader{text: text, elements: []*element{document}}
-	for reader.wrong == "" && len(document.fields) == 0 {
+	for reader.wrong == "" && len(document.members) == 0 {
 		reader.next()
 	}
 	if reader.wrong == "" {
@@ -47,9 +47,9 @@ type xmlReader struct {
 }
 
 type element struct {
-	name   string
-	fields []field
-	// index has the places in fields by name.
+	name    string
+	members []member
+	// index has the places in members by name.
 	index map[string]int
 	text  strings.Builder
 }
@@ -114,7 +114,7 @@ func (x *xmlReader) tag() {
 	}
 	x.at++
 	opened := &element{name: x.name()}
-	for x.wrong == "" {
+	for attributes := 0; x.wrong == ""; attributes++ {
 		x.spaces()
 		if x.skip("/>") {
 			x.last().add(opened.name, opened.value())
@@ -133,7 +133,7 @@ func (x *xmlReader) tag() {
 		value := &strings.Builder{}
 		writeUnescaped(value, x.attribute())
 		opened.put(name, &Value{kind: textKind, raw: value.String()})
-		if len(opened.fields) > maxAttributes {
+		if attributes > maxAttributes {
 			x.fail("there are too many attributes")
 		}
 	}
@@ -192,14 +192,14 @@ func (x *xmlReader) until(end, wrong string) string {
 // put adds a field, or replaces the one of that name.
 func (e *element) put(name string, value *Value) {
 	if at, found := e.index[name]; found {
-		e.fields[at].value = value
+		e.members[at].value = value
 		return
 	}
 	if e.index == nil {
 		e.index = map[string]int{}
 	}
-	e.index[name] = len(e.fields)
-	e.fields = append(e.fields, field{name, value})
+	e.index[name] = len(e.members)
+	e.members = append(e.members, member{name, value})
 }
 
 // add adds a child. An element's own value is never a list, so a list means that the child repeats.
@@ -209,23 +209,23 @@ func (e *element) add(name string, value *Value) {
 		e.put(name, value)
 		return
 	}
-	known := e.fields[at].value
+	known := e.members[at].value
 	if known.kind != listKind {
-		known = &Value{kind: listKind, items: []*Value{known}}
-		e.fields[at].value = known
+		known = &Value{kind: listKind, members: []member{{value: known}}}
+		e.members[at].value = known
 	}
-	known.items = append(known.items, value)
+	known.members = append(known.members, member{value: value})
 }
 
 func (e *element) value() *Value {
 	text := &Value{kind: textKind, raw: strings.TrimSpace(e.text.String())}
-	if len(e.fields) == 0 {
+	if len(e.members) == 0 {
 		return text
 	}
 	if text.raw != "" && e.name != "" {
 		e.put("#text", text)
 	}
-	return &Value{kind: objectKind, fields: ordered(e.fields)}
+	return (&Value{kind: objectKind, members: e.members}).ordered()
 }
 
 func writeUnescaped(out *strings.Builder, text string) {
