@@ -148,6 +148,11 @@ func (a Adapter) readTemplates(config string, response Response) wit.Result[cont
 	})
 }
 
+// Checks returns a policy with these checks; those whose secret the instance has must all pass.
+func Checks(checks ...SenderCheck) SenderPolicy {
+	return SenderPolicy{Checks: checks}
+}
+
 // HmacSha256Hex returns the check of a hex HMAC-SHA256 of the raw body in a header.
 func HmacSha256Hex(secret, header, prefix string) SenderCheck {
 	proof := Location{Place: "header", Name: header}

@@ -7,7 +7,8 @@ import (
 )
 
 type (
-	// Value is a value of a body: JSON, or a form or XML in the shape of JSON.
+	// Value is a value of a body: JSON, or a form or XML in the shape of JSON. Its methods are At, Text,
+	// Texts, Number and List, which take paths, and Members, IsObject, IsList, IsAbsent and JSON.
 	Value = reading.Value
 	// Problem is an error that says why a body cannot be read; as the error of ReadWebhook it refuses the body.
 	Problem = reading.Problem

@@ -38,8 +38,8 @@ type Converter struct {
 	Describe func() Description
 	// Convert returns the leads of a delivery. A Problem refuses the whole body; any other error is a crash.
 	Convert func(Delivery) (Conversion, error)
-	// SenderChecks says how senders prove themselves. Nil: they need not, and the host masks the values
-	// of UsualSecrets in a body.
+	// SenderChecks says how senders prove themselves. Nil: they need not, and the host masks the usual
+	// secrets in a body.
 	SenderChecks func(config string) (SenderPolicy, error)
 	// Handshake answers a GET that verifies the address. Nil, or a nil answer: the source has none.
 	Handshake func(Delivery) (*HandshakeAnswer, error)
@@ -74,7 +74,7 @@ func Export(converter Converter) {
 	converterfunctions.Describe = converter.Describe
 	converterfunctions.SenderChecks = func(config string) wit.Result[SenderPolicy, core.Problem] {
 		if converter.SenderChecks == nil {
-			return plugin.Result(SenderPolicy{CarriedSecrets: UsualSecrets()}, nil)
+			return plugin.Result(Checks(), nil)
 		}
 		return plugin.Result(converter.SenderChecks(config))
 	}
@@ -123,9 +123,19 @@ func completed(items []Item, err error) wit.Result[[]contract.Item, contract.Fai
 	})
 }
 
-// UsualSecrets returns the places of the usual secrets in a body, whose values the host masks. A
-// SenderChecks of your own returns them as CarriedSecrets.
-func UsualSecrets() []Location {
+// Checks returns a policy with these checks; those whose secret the connection has must all pass. The
+// host masks the values of the usual secrets in a body.
+func Checks(checks ...SenderCheck) SenderPolicy {
+	return SenderPolicy{Checks: checks, CarriedSecrets: usualSecrets()}
+}
+
+// HmacSha256Hex returns the check of a hex HMAC-SHA256 of the raw body in a header.
+func HmacSha256Hex(secret, header, prefix string) SenderCheck {
+	proof := Location{Place: "header", Name: header}
+	return SenderCheck{Secret: secret, Scheme: "hmac-sha256", Proof: proof, Encoding: "hex", Prefix: prefix}
+}
+
+func usualSecrets() []Location {
 	var places []Location
 	for _, name := range []string{
 		"google_key", "apikey", "api_key", "api-key", "x-api-key", "access_token", "accessToken",

@@ -1,5 +1,4 @@
 // {{name}} sends messages through a provider, and reads its answers and webhooks. The host makes the calls.
-//
 // The provider is made up: replace its address, names and codes, and raise the version with each change.
 package main
 
@@ -10,13 +9,8 @@ import (
 )
 
 const schema = `{
-	"$schema": "https://json-schema.org/draft/2020-12/schema",
-	"type": "object",
-	"additionalProperties": false,
-	"required": ["number"],
-	"properties": {
-		"number": {"description": "The sender, in E.164.", "type": "string", "pattern": "^\\+[0-9]{8,15}$"}
-	}
+	"type": "object", "additionalProperties": false, "required": ["number"],
+	"properties": {"number": {"description": "The sender, in E.164.", "type": "string", "pattern": "^\\+[0-9]{8,15}$"}}
 }`
 
 func init() {
@@ -26,8 +20,7 @@ func init() {
 	})
 }
 
-// The host calls the exported functions; Go wants a main all the same.
-func main() {}
+func main() {} // Go wants one; the host calls the functions above.
 
 func describe() leadhost.Description {
 	return leadhost.Description{
@@ -40,13 +33,11 @@ func describe() leadhost.Description {
 	}
 }
 
-// senderChecks says how the provider's webhooks prove themselves.
 func senderChecks(config string) (leadhost.SenderPolicy, error) {
-	check := leadhost.HmacSha256Hex("webhook-key", "x-signature", "")
-	return leadhost.SenderPolicy{Checks: []leadhost.SenderCheck{check}}, nil
+	return leadhost.Checks(leadhost.HmacSha256Hex("webhook-key", "x-signature", "")), nil
 }
 
-// routes returns the number of this instance: one address may serve several.
+// One address may serve several instances: events lead to the one with their number.
 func routes(config string) ([]leadhost.Route, error) {
 	return []leadhost.Route{leadhost.NewRoute("number", number(config))}, nil
 }
@@ -92,27 +83,26 @@ func readAnswer(message leadhost.TemplateSend, response leadhost.Response) leadh
 
 func readWebhook(delivery leadhost.Delivery) (leadhost.Webhook, error) {
 	given, err := leadhost.EventsIn(delivery, "events")
-	var events []leadhost.Event
+	webhook := leadhost.Webhook{}
 	for index, event := range given {
-		events = append(events, readEvent(event, index))
+		webhook.Events = append(webhook.Events, readEvent(event, index))
 	}
-	return leadhost.Webhook{Events: events}, err
+	return webhook, err
 }
 
 func readEvent(event *leadhost.Value, index int) leadhost.Event {
-	id, at := event.Text("id"), leadhost.Time(event.Text("at"))
-	if id == "" {
-		return leadhost.Invalid("an event needs `id`", fmt.Sprintf("events.%d.id", index))
-	}
+	id, at, from := event.Text("id"), leadhost.Time(event.Text("at")), event.Text("from")
 	route := leadhost.NewRoute("number", event.Text("number"))
-	if state := event.Text("state"); state != "" {
+	switch state := event.Text("state"); {
+	case id == "":
+		return leadhost.Invalid("an event needs `id`", fmt.Sprintf("events.%d.id", index))
+	case state != "":
 		return leadhost.Status{ExternalID: id, Status: state, MessageID: event.Text("reference"), OccurredAt: at}.Event(route)
+	case from != "":
+		text := event.Text("text")
+		return leadhost.Inbound{ExternalID: id, SenderID: from, SenderPhone: from, Content: text, OccurredAt: at}.Event(route)
 	}
-	if from := event.Text("from"); from != "" {
-		message := leadhost.Inbound{ExternalID: id, SenderID: from, SenderPhone: from, Content: event.Text("text"), OccurredAt: at}
-		return message.Event(route)
-	}
-	return leadhost.Other("neither a status nor a message")
+	return leadhost.Other("neither a status nor a message", route)
 }
 
 func number(config string) string {

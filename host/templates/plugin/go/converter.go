@@ -7,8 +7,7 @@ func init() {
 	leadhost.Export(leadhost.Converter{Describe: describe, Convert: convert})
 }
 
-// The host calls the exported functions; Go wants a main all the same.
-func main() {}
+func main() {} // Go wants one; the host calls the functions above.
 
 // Raise the version with every change.
 func describe() leadhost.Description {
