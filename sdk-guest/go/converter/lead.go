@@ -83,7 +83,7 @@ func (l Lead) Item() Item {
 		Attributes: pairs(l.Attributes),
 	}
 	for _, listing := range l.Listings {
-		if listing.Reference = strings.TrimSpace(listing.Reference); listing.Reference != "" {
+		if listing.Reference = plugin.Clean(listing.Reference); listing.Reference != "" {
 			lead.Listings = append(lead.Listings, listing)
 		}
 	}
@@ -97,13 +97,13 @@ func (l Lead) Item() Item {
 // Invalid returns an item that cannot be read; the others of the body are not affected. Its path is
 // that of the item in the body, by default its index.
 func Invalid(message string, path ...string) Item {
-	problem := core.Problem{Message: message, Path: strings.Join(path, ".")}
+	problem := core.Problem{Message: plugin.Clean(message), Path: strings.Join(path, ".")}
 	return Item{Outcome: contract.MakeOutcomeInvalid(problem)}
 }
 
 // Ignored returns an item about which nothing is to be done, and why.
 func Ignored(why string) Item {
-	return Item{Outcome: contract.MakeOutcomeIgnored(why)}
+	return Item{Outcome: contract.MakeOutcomeIgnored(plugin.Clean(why))}
 }
 
 // Fetch returns an item whose lead is elsewhere: the host makes the request and calls Complete with the
@@ -117,7 +117,7 @@ func Fetch(externalID string, request Request, state []byte) Item {
 func present(texts []string) []string {
 	var out []string
 	for _, text := range texts {
-		if text = strings.TrimSpace(text); text != "" && !slices.Contains(out, text) {
+		if text = plugin.Clean(text); text != "" && !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}
@@ -128,7 +128,7 @@ func present(texts []string) []string {
 func pairs(given []Pair) []wit.Tuple2[string, string] {
 	var out []wit.Tuple2[string, string]
 	for _, pair := range given {
-		if value := strings.TrimSpace(pair.Value); value != "" {
+		if value := plugin.Clean(pair.Value); value != "" {
 			out = append(out, wit.Tuple2[string, string]{F0: pair.Name, F1: value})
 		}
 	}

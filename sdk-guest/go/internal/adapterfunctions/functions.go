@@ -7,8 +7,12 @@ import (
 	wit "leadhost/sdk/internal/generated/wit/types"
 )
 
+// Describe is called before the others.
+var Describe = func() core.Description {
+	panic("no function init calls leadhost.Export")
+}
+
 var (
-	Describe      func() core.Description
 	SenderChecks  func(config string) wit.Result[core.SenderPolicy, core.Problem]
 	Routes        func(config string) wit.Result[[]wit.Tuple2[string, string], core.Problem]
 	Handshake     func(core.Delivery) wit.Result[wit.Option[core.HandshakeAnswer], core.Problem]

@@ -7,8 +7,12 @@ import (
 	wit "leadhost/sdk/internal/generated/wit/types"
 )
 
+// Describe is called before the others.
+var Describe = func() core.Description {
+	panic("no function init calls leadhost.Export")
+}
+
 var (
-	Describe     func() core.Description
 	SenderChecks func(config string) wit.Result[core.SenderPolicy, core.Problem]
 	Handshake    func(core.Delivery) wit.Result[wit.Option[core.HandshakeAnswer], core.Problem]
 	Convert      func(core.Delivery) wit.Result[contract.Conversion, core.Problem]

@@ -28,7 +28,7 @@ const maxNotes = 200
 // Note adds a line to the notes of the delivery, unless there are two hundred.
 func Note(line string) {
 	if len(notes) < maxNotes {
-		notes = append(notes, line)
+		notes = append(notes, Clean(line))
 	}
 }
 
@@ -65,12 +65,18 @@ func Option[T any](value *T) wit.Option[T] {
 	return wit.Some(*value)
 }
 
-// OptionalText returns the trimmed text, or none if it is blank.
+// OptionalText returns the text of Clean, or none if it is blank.
 func OptionalText(text string) wit.Option[string] {
-	if text = strings.TrimSpace(text); text == "" {
+	if text = Clean(text); text == "" {
 		return wit.None[string]()
 	}
 	return wit.Some(text)
+}
+
+// Clean returns the trimmed text. A character that a slice of the text has cut becomes U+FFFD: what is not
+// UTF-8 cannot leave the component.
+func Clean(text string) string {
+	return strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // Seconds returns a time to wait, or none if it is 0.
