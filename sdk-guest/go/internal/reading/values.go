@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,7 +53,7 @@ func Phone(text string, codes ...string) string {
 	if strings.HasPrefix(phone, "+") || strings.HasPrefix(phone, "p:") {
 		return phone
 	}
-	codes = append(codes, "", "")
+	codes = append(slices.Clip(codes), "", "")
 	if area := strings.TrimLeft(code(codes[0]), "0"); area != "" && len(number) < 10 {
 		phone = "(" + area + ") " + phone
 	}
