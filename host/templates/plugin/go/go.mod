@@ -1,8 +1,7 @@
-module converter
+module plugin/{{name}}
 
 go 1.27.1
 
-require go.bytecodealliance.org/pkg v0.4.0
+require leadhost/sdk v1.0.0
 
-// The bindings' runtime is part of the project, so a build needs no network.
-replace go.bytecodealliance.org/pkg => ./third_party/go.bytecodealliance.org/pkg
+replace leadhost/sdk v1.0.0 => ./sdk

@@ -1,0 +1,3 @@
+module leadhost/sdk
+
+go 1.27.1
