@@ -19,7 +19,10 @@ const BORROWED: [&str; 4] = [
 ];
 
 /// Folders that builds leave in a template; none is a part of it.
-const BUILT: [&str; 5] = ["__pycache__", "build", "node_modules", "target", "zig-out"];
+const BUILT: [&str; 4] = ["__pycache__", "build", "node_modules", "target"];
+
+/// The end of the name of a test in Go, which stands beside what it tests.
+const GO_TEST: &str = "_test.go";
 
 fn main() {
     let folder =
@@ -68,7 +71,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         let entry = entry.expect("the folder entry is readable");
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') {
+        if name.starts_with('.') || name.ends_with(GO_TEST) {
             continue;
         }
         if !path.is_dir() {

@@ -31,9 +31,11 @@ pub fn tgz(files: &PackageFiles) -> std::io::Result<Vec<u8>> {
     tar.into_inner()?.finish()
 }
 
-/// Packs files as a wheel of Python, with the list of their hashes that every wheel has. `info`: the folder
-/// with what describes it.
-pub fn wheel(files: &PackageFiles, info: &str) -> std::io::Result<Vec<u8>> {
+/// The end of the name of the folder in a wheel with what describes it.
+const INFO: &str = ".dist-info";
+
+/// Packs files as a wheel of Python, with the list of their hashes that every wheel has.
+pub fn wheel(files: &PackageFiles) -> std::io::Result<Vec<u8>> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default();
     let mut record = String::new();
@@ -43,6 +45,9 @@ pub fn wheel(files: &PackageFiles, info: &str) -> std::io::Result<Vec<u8>> {
         let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(content));
         record += &format!("{path},sha256={hash},{}\n", content.len());
     }
+    let mut folders = files.keys().filter_map(|path| path.split_once('/'));
+    let info = folders.find(|(folder, _)| folder.ends_with(INFO));
+    let (info, _) = info.ok_or_else(|| std::io::Error::other("no file describes the wheel"))?;
     let path = format!("{info}/RECORD");
     record += &format!("{path},,\n");
     zip.start_file(path, options)?;
@@ -96,12 +101,12 @@ mod tests {
         let mut file = archive.by_name("x-1.dist-info/RECORD").expect("the list");
         file.read_to_string(&mut record).expect("a text");
         let lines: Vec<&str> = record.lines().collect();
-        assert_eq!(lines.len(), 3, "{record}");
+        assert_eq!(lines.len(), 4, "{record}");
         // The hash of `1`.
         assert_eq!(
             lines[0],
             "bin/run.js,sha256=a4ayc_80_OGda4BO_1o_V0etpOqiLx1JwB5S3beHW0s,1"
         );
-        assert_eq!(lines[2], "x-1.dist-info/RECORD,,");
+        assert_eq!(lines[3], "x-1.dist-info/RECORD,,");
     }
 }

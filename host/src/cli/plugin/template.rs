@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use sha2::{Digest as _, Sha256};
 
@@ -60,18 +61,16 @@ struct Manifest {
     /// Files and folders of the repository.
     #[serde(default)]
     copy: Vec<Placement>,
-    /// The packed SDK.
-    #[serde(default)]
-    pack: Option<Pack>,
+    /// The file that says what the package of the SDK is made of.
+    sdk: String,
 }
 
-/// A package that is made of folders and files of the repository, by their paths in it. The ending of `to`
-/// says in which format.
+/// The package of an SDK: its place in a project, whose ending says in which format, and its files by their
+/// paths in it.
 #[derive(Deserialize)]
-struct Pack {
+struct Package {
     to: String,
-    #[serde(default)]
-    copy: Vec<Placement>,
+    files: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -90,7 +89,7 @@ pub fn project(language: Language, kind: PluginKind, name: &str) -> NewProject {
         .filter_map(|(path, content)| Some((path.strip_prefix(&folder)?, *content)))
         .collect();
     let manifest = own.get(MANIFEST);
-    let manifest = read(manifest.expect("every language has a template of each kind"));
+    let manifest: Manifest = read(manifest.expect("every language has a template of each kind"));
     let names = ProjectNames::new(name);
     let mut files = BTreeMap::new();
     for (path, content) in own {
@@ -102,11 +101,9 @@ pub fn project(language: Language, kind: PluginKind, name: &str) -> NewProject {
         files.insert(names.fill(target), names.fill_text(content));
     }
     for placement in &manifest.copy {
-        copy(placement, &mut files);
+        copy(&placement.from, &placement.to, &mut files);
     }
-    if let Some(pack) = &manifest.pack {
-        put_package(pack, &mut files);
-    }
+    put_sdk(&manifest.sdk, &mut files);
     NewProject {
         files,
         toolchain: manifest.toolchain,
@@ -119,31 +116,42 @@ pub fn project(language: Language, kind: PluginKind, name: &str) -> NewProject {
     }
 }
 
-fn read(manifest: &[u8]) -> Manifest {
+fn read<T: DeserializeOwned>(manifest: &[u8]) -> T {
     let text = std::str::from_utf8(manifest).expect("a test reads every manifest");
     toml::from_str(text).expect("a test reads every manifest")
 }
 
-fn copy(placement: &Placement, files: &mut BTreeMap<String, Vec<u8>>) {
+/// Copies a file or a folder of the repository.
+fn copy(from: &str, to: &str, files: &mut BTreeMap<String, Vec<u8>>) {
     for (path, content) in &embedded::BORROWED {
-        let Some(rest) = path.strip_prefix(&placement.from) else {
+        let Some(rest) = path.strip_prefix(from) else {
             continue;
         };
         if rest.is_empty() || rest.starts_with('/') {
-            files.insert(format!("{}{rest}", placement.to), content.to_vec());
+            files.insert(format!("{to}{rest}"), content.to_vec());
         }
     }
 }
 
-/// Adds the packed SDK, and its hashes to the files that name them.
-fn put_package(pack: &Pack, files: &mut BTreeMap<String, Vec<u8>>) {
+/// Adds the package of an SDK, and its hash to the files that name it.
+fn put_sdk(description: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+    let found = embedded::BORROWED
+        .iter()
+        .find(|(path, _)| *path == description);
+    let (_, text) = found.expect("a test packs every SDK");
+    let package: Package = read(text);
     let mut content = PackageFiles::new();
-    for placement in &pack.copy {
-        copy(placement, &mut content);
+    for (to, from) in &package.files {
+        copy(from, to, &mut content);
     }
-    let packed = match pack.to.ends_with(".whl") {
-        true => package::wheel(&content, INFO),
-        false => package::tgz(&content),
+    let packed = match package.to.rsplit_once('.') {
+        Some((_, "whl")) => package::wheel(&content),
+        Some((_, "tgz")) => package::tgz(&content),
+        _ => {
+            let placed = content.into_iter();
+            files.extend(placed.map(|(path, content)| (format!("{}/{path}", package.to), content)));
+            return;
+        }
     };
     let packed = packed.expect("a test packs every SDK");
     let hashes = [
@@ -158,11 +166,8 @@ fn put_package(pack: &Pack, files: &mut BTreeMap<String, Vec<u8>>) {
             }
         }
     }
-    files.insert(pack.to.clone(), packed);
+    files.insert(package.to, packed);
 }
-
-/// The folder of a wheel with what describes it.
-const INFO: &str = "leadhost_sdk-1.0.0.dist-info";
 
 fn contract(kind: PluginKind) -> &'static str {
     plugin::contracts()
@@ -195,7 +200,7 @@ impl<'a> ProjectNames<'a> {
     }
 
     fn fill(&self, text: &str) -> String {
-        text.replace("{{install_leadhost}}\n", INSTALL_LEADHOST)
+        text.replace("      # {{install_leadhost}}\n", INSTALL_LEADHOST)
             .replace("{{name}}", self.name)
             .replace("{{name_snake}}", &self.snake)
             .replace("{{Name}}", &self.pascal)
@@ -215,6 +220,11 @@ mod tests {
     use clap::ValueEnum as _;
 
     use super::*;
+
+    /// Whether a file is not of the SDK.
+    fn is_own(path: &str) -> bool {
+        !path.starts_with("vendor/") && !path.starts_with("sdk/")
+    }
 
     fn projects() -> Vec<(Language, PluginKind, NewProject)> {
         let kinds = [PluginKind::Converter, PluginKind::Adapter];
@@ -255,8 +265,7 @@ mod tests {
     #[test]
     fn no_placeholder_is_left() {
         for (language, kind, project) in projects() {
-            let own = |path: &str| !path.starts_with("vendor/");
-            let filled = project.files.iter().filter(|(path, _)| own(path));
+            let filled = project.files.iter().filter(|(path, _)| is_own(path));
             let texts = filled.map(|(path, content)| {
                 let text = String::from_utf8_lossy(content);
                 (path.clone(), format!("{path}\n{text}"))
@@ -279,16 +288,23 @@ mod tests {
             let Some(folder) = path.strip_suffix(MANIFEST) else {
                 continue;
             };
-            let manifest = read(content);
+            let manifest: Manifest = read(content);
             for Placement { from, .. } in &manifest.file {
                 let wanted = format!("{folder}{from}");
                 let mut files = embedded::TEMPLATES.iter();
                 assert!(files.any(|(file, _)| *file == wanted), "{path}: {from}");
             }
-            for placement in &manifest.copy {
+            let copied = manifest.copy.iter().map(|one| (one.from.clone(), path));
+            let (_, sdk) = embedded::BORROWED
+                .iter()
+                .find(|(path, _)| *path == manifest.sdk)
+                .expect("the SDK");
+            let package: Package = read(sdk);
+            let packed = package.files.into_values().map(|from| (from, path));
+            for (from, path) in copied.chain(packed) {
                 let mut files = BTreeMap::new();
-                copy(placement, &mut files);
-                assert!(!files.is_empty(), "{path}: {}", placement.from);
+                copy(&from, "", &mut files);
+                assert!(!files.is_empty(), "{path}: {from}");
             }
         }
     }

@@ -21,14 +21,14 @@ func convert(delivery leadhost.Delivery) (leadhost.Conversion, error) {
 	}
 	var items []leadhost.Item
 	for _, item := range {{items}} {
-		items = append(items, readLead(item))
+		items = append(items, readLead(item, body))
 	}
 	return leadhost.Conversion{Items: items}, nil
 }
 
 // A path that leads to nothing leaves its field empty.
-func readLead(item *leadhost.Value) leadhost.Item {
+func readLead(item, body *leadhost.Value) leadhost.Item {
 	var lead leadhost.Lead
-	{{lead}}
+{{lead}}
 	return lead.Item()
 }

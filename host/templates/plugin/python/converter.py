@@ -15,10 +15,10 @@ class Converter(sdk.Converter):
 
     def convert(self, delivery: sdk.Delivery) -> sdk.Conversion:
         body = sdk.parse(delivery)
-        return sdk.conversion([read(item) for item in {{items}}])
+        return sdk.conversion([read(item, body) for item in {{items}}])
 
 
-def read(item: Any) -> sdk.Item:
+def read(item: Any, body: Any) -> sdk.Item:
     return sdk.lead(
 {{lead}}
     )

@@ -66,14 +66,12 @@ func withCountry(phone, number, country string) string {
 	switch {
 	case isISO:
 		return phone + ";phone-context=" + country
-	case code == "" || len(code) > 3:
+	case code == "" || len(code) > 3 || len(number) > 11:
 		return phone
 	case code == "1" && len(number) == 11 && number[0] == '1':
 		return "+" + phone
-	case len(number) <= 12 && strings.HasPrefix(number, code):
+	case strings.HasPrefix(number, code):
 		return phone + ";phone-context=+" + code
-	case len(number) > 11:
-		return phone
 	}
 	return "+" + code + " " + phone
 }
