@@ -213,20 +213,40 @@ impl Sent<'_> {
         let written = stream.write_all(&message(&first, self.headers, self.body));
         let mut answer = Vec::new();
         let read = stream.read_to_end(&mut answer);
-        parse(&String::from_utf8_lossy(&answer)).ok_or_else(|| {
+        parse(&answer).ok_or_else(|| {
             let error = written.and(read.map(drop)).err();
             error.unwrap_or_else(|| io::Error::other("the connection ended without an answer"))
         })
     }
 }
 
-fn parse(answer: &str) -> Option<Received> {
-    let (head, body) = answer.split_once("\r\n\r\n")?;
+fn parse(answer: &[u8]) -> Option<Received> {
+    const END: &[u8] = b"\r\n\r\n";
+    let end = answer.windows(END.len()).position(|four| four == END)?;
+    let head = String::from_utf8_lossy(&answer[..end]).into_owned();
+    let body = &answer[end + END.len()..];
+    let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let body = if is_chunked { unchunked(body)? } else { body.to_vec() };
     Some(Received {
         status: head.get(9..12)?.parse().ok()?,
-        head: head.to_owned(),
-        body: body.to_owned(),
+        head,
+        body: String::from_utf8_lossy(&body).into_owned(),
     })
+}
+
+/// Joins the chunks in which a program sends what it makes while it sends. `None`: the last one is missing.
+fn unchunked(mut body: &[u8]) -> Option<Vec<u8>> {
+    let mut joined = Vec::new();
+    loop {
+        let end = body.windows(2).position(|two| two == b"\r\n")?;
+        let size = std::str::from_utf8(&body[..end]).ok()?;
+        let size = usize::from_str_radix(size.split(';').next()?.trim(), 16).ok()?;
+        if size == 0 {
+            return Some(joined);
+        }
+        joined.extend_from_slice(body.get(end + 2..end + 2 + size)?);
+        body = body.get(end + 2 + size + 2..)?;
+    }
 }
 
 /// Names and values of a query or a form, decoded, in order.
@@ -264,6 +284,15 @@ mod tests {
     fn a_form_is_read_as_it_was_written() {
         let fields = [("To".to_owned(), "whatsapp:+55 ção&=%".to_owned())];
         assert_eq!(pairs(form(&fields).as_bytes()), fields);
+    }
+
+    #[test]
+    fn an_answer_in_chunks_is_joined_and_needs_its_last_one() {
+        let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"\u{e9}\r\n2;x=y\r\n\"}\r\n";
+        assert!(parse(answer.as_bytes()).is_none());
+        let whole = format!("{answer}0\r\n\r\n");
+        let read = parse(whole.as_bytes()).expect("an answer");
+        assert_eq!((read.status, read.body.as_str()), (200, "{\"\u{e9}\"}"));
     }
 
     #[test]
