@@ -32,7 +32,7 @@ pub fn phone_with_codes(
     country: Option<String>,
 ) -> Option<String> {
     let text = present(text)?;
-    let is_of_program = text.contains(['.', 'e', 'E']);
+    let is_of_program = text.ends_with(".0") || text.contains(['e', 'E']);
     let whole = is_of_program.then(|| whole_number(&text)).flatten();
     let phone = whole.unwrap_or(text);
     let is_phone = digits(&phone).len() > 3 && !phone.starts_with(TEST_MARK);

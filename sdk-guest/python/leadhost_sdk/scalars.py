@@ -12,7 +12,8 @@ _CODE = re.compile("[0-9+() ]+")
 _ISO_CODE = re.compile("[A-Za-z]{2}")
 _NOT_DIGITS = re.compile("[^0-9]")
 _NOT_LETTERS = re.compile("[^0-9a-z]")
-_NUMBER = re.compile(r"([0-9]+)(?:[.]([0-9]*))?(?:[eE][+]?([0-9]{1,2}))?")
+# Between groups of digits, a point is a sign of the phone.
+_NUMBER = re.compile(r"([0-9]+)(?:[.]0|(?:[.]([0-9]*))?[eE][+]?([0-9]{1,2}))")
 
 # In lower case and without accents.
 _YES = frozenset("true 1 yes y sim s si on test teste aceito accepted granted".split())
@@ -33,21 +34,21 @@ def phone(text: str | None, area: str | None = None, country: str | None = None)
     ISO code) that are beside it, unless it has them itself; None if it has at most three digits. A
     whole number that a program wrote as `1.1987654321e+10` is its digits."""
     number = _whole_number(_present(text) or "")
-    count = len(_digits(number))
-    if count <= 3 or number.startswith(TEST_MARK):
+    digits = _digits(number)
+    if len(digits) <= 3 or number.startswith(TEST_MARK):
         return None
     if number.startswith(("+", "p:")):
         return number
     area = _digits(area).lstrip("0") if _is_code(area) else ""
-    if area and count < 10:
+    if area and len(digits) < 10:
         number = f"({area}) {number}"
-    return _in_country(number, (country or "").strip())
+    return _in_country(number, digits, (country or "").strip())
 
 
-def _in_country(phone: str, country: str) -> str:
+def _in_country(phone: str, number: str, country: str) -> str:
     """Returns a phone with its country. The host knows whether a number has its country's code
     already: it gets the country of such a number as the context of RFC 3966."""
-    number, code = _digits(phone), _digits(country)
+    code = _digits(country)
     if _ISO_CODE.fullmatch(country):
         return f"{phone};phone-context={country}"
     if len(number) > 11 or not _is_code(country) or len(code) > 3:
@@ -85,7 +86,7 @@ def _whole_number(text: str) -> str:
     """Returns the digits of a whole number with a fraction or an exponent, as programs write large
     numbers; any other text as it is."""
     parts = _NUMBER.fullmatch(text)
-    if parts is None or text.isdecimal():
+    if parts is None:
         return text
     point = len(parts[1]) + int(parts[3] or 0)
     digits = (parts[1] + (parts[2] or "")).ljust(point, "0")

@@ -1,8 +1,7 @@
 //! The templates of plugins. They are in the program: the folders of `host/templates/plugin`, one for
 //! each language, and `<language>-adapter` for adapters. The manifest `template.toml` of a template names
-//! the files with another name in the project, the files of the repository that the project gets, and
-//! the commands that set it up and build it. Files that several templates share are in
-//! `host/templates/shared`.
+//! the files with another name in the project, the files of the repository that the project gets, the
+//! package of the SDK, and the commands that set it up and build it.
 
 use std::collections::BTreeMap;
 

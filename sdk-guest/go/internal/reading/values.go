@@ -99,7 +99,9 @@ func digits(text string) string {
 func wholeNumber(text string) string {
 	number, exponent, _ := strings.Cut(strings.ToLower(text), "e")
 	before, after, _ := strings.Cut(number, ".")
-	if number == text && after == "" || digits(before+after) != before+after {
+	// Between groups of digits, a point is a sign of the phone.
+	isOne := number != strings.ToLower(text) || after == "0"
+	if !isOne || digits(before+after) != before+after {
 		return ""
 	}
 	shift, err := strconv.Atoi("0" + strings.TrimPrefix(exponent, "+"))
