@@ -86,11 +86,11 @@ def ignored(why: str) -> Item:
     return c.Item(route=[], outcome=c.Outcome_Ignored(why))
 
 
-def attribute(name: str, value: Any) -> tuple[str, str] | None:
-    """Returns a name with a value as JSON text, which keeps its type and digits; None if the value
-    is absent."""
+def attribute(name: str | None, value: Any) -> tuple[str, str] | None:
+    """Returns a name with a value as JSON text, which keeps its type and digits; None if one of
+    them is absent."""
     try:
-        return None if is_absent(value) else (name, json_text(value))
+        return (name, json_text(value)) if name and not is_absent(value) else None
     except (TypeError, ValueError):
         raise wrong_type(f"the attribute {name}", "a value of JSON", value) from None
 

@@ -12,6 +12,9 @@ __all__ = ["Number", "json_text", "parse_json"]
 # Deeper nesting is no lead, would exhaust the stack of the component, and as an attribute is
 # refused by the host.
 MAX_DEPTH = 127
+# More than ten thousand leads have, and less than fills the memory of a call.
+MAX_GROUPS = 250_000
+MAX_VALUES = 1_000_000
 
 # Patterns are compiled when the component is built: a call begins without any that another has used.
 _SURROGATE = re.compile(r"\\u[dD]")
@@ -39,10 +42,10 @@ class Number(str):
 
 def parse_json(text: str) -> Any:
     """Returns the value of a JSON text, its numbers as `Number`; raises ValueError if it is
-    not JSON or is nested too deep. Half of a surrogate pair, which cannot leave the component, is
-    U+FFFD."""
-    if _is_deep(text):
-        raise ValueError("nested too deep")
+    not JSON, is nested too deep or has too many values. Half of a surrogate pair, which cannot leave
+    the component, is U+FFFD."""
+    if _is_large(text):
+        raise ValueError("nested too deep, or too many values")
     text = text.removeprefix("\ufeff")
     if _SURROGATE.search(text):
         text = _ESCAPE.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
@@ -99,9 +102,12 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _is_deep(text: str) -> bool:
-    """Whether brackets outside of texts are nested deeper than a lead's."""
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
+def _is_large(text: str) -> bool:
+    """Whether it may have too many values, or brackets outside of texts are nested too deep."""
+    groups = text.count("[") + text.count("{")
+    if groups > MAX_GROUPS or text.count(",") > MAX_VALUES:
+        return True
+    if groups <= MAX_DEPTH:
         return False
     brackets = _NO_BRACKETS.sub("", text)
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH

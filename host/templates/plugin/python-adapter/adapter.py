@@ -60,16 +60,14 @@ class Adapter(sdk.Adapter):
         body = sdk.answer_body(response)
         id = sdk.text(body, "id")
         if response.status == 200:
-            unread = sdk.unknown("the provider answered 200 without an id")
-            return unread if id is None else sdk.accepted(id)
+            return sdk.accepted(id) if id else sdk.unknown("the provider answered 200 without an id")
         code = sdk.text(body, "error.code") or ""
         category = CATEGORIES.get(response.status) or CATEGORIES.get(code)
         # After a 5xx, nothing shows whether the message was sent.
         if category is None and response.status >= 500:
             return sdk.unknown(f"the provider answered {response.status}")
         text = sdk.text(body, "error.message") or ""
-        wait = sdk.retry_after(response)
-        return sdk.refusal(sdk.refused(category or "request", text, code, wait))
+        return sdk.refusal(sdk.refused(category or "request", text, code, sdk.retry_after(response)))
 
     def read_webhook(self, delivery: sdk.Delivery) -> sdk.Webhook:
         events = sdk.events_in(delivery, "events")
@@ -100,6 +98,5 @@ def event(given: Any, index: int) -> sdk.Event:
         return sdk.event(sdk.status(id, state, message_id=reference, occurred_at=at), route)
     if sender is not None:
         text = sdk.text(given, "text")
-        message = sdk.inbound(id, sender, sender_phone=sender, content=text, occurred_at=at)
-        return sdk.event(message, route)
+        return sdk.event(sdk.inbound(id, sender, sender_phone=sender, content=text, occurred_at=at), route)
     return sdk.event(sdk.other("neither a status nor a message"), route)
