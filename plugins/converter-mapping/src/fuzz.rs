@@ -13,7 +13,7 @@ use leadhost_golden::{Call, Case, load_dir};
 use leadhost_sdk::serde_json::{self, Value};
 use leadhost_sdk::{
     MAX_ATTRIBUTES, MAX_CAMPAIGN_FIELDS, MAX_EMAILS, MAX_ITEMS, MAX_LISTINGS, MAX_NAME_BYTES,
-    MAX_PHONE_BYTES, MAX_PHONES, MAX_TEXT_BYTES, MAX_WORD_BYTES,
+    MAX_PHONE_BYTES, MAX_PHONES, MAX_TEXT_BYTES, MAX_WORD_BYTES, xml,
 };
 
 use super::{Mapping, explain};

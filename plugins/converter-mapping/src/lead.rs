@@ -343,7 +343,7 @@ fn attributes(
             });
             match (name, record.find(path).as_slice()) {
                 (_, []) | (None, _) => lead,
-                (Some(name), [one]) => lead.attribute(name, one),
+                (Some(name), [one]) => lead.attribute(name, *one),
                 (Some(name), many) => {
                     let all = many.iter().map(|value| (*value).clone()).collect();
                     lead.attribute(name, &Value::Array(all))
@@ -354,7 +354,7 @@ fn attributes(
             named
                 .iter()
                 .fold(lead, |lead, (name, path)| match record.find(path).first() {
-                    Some(value) => lead.attribute(name, value),
+                    Some(value) => lead.attribute(name, *value),
                     None => lead,
                 })
         }
