@@ -11,9 +11,9 @@ struct cursor {
     uint8_t *at, *end;
 };
 
-static struct cursor cursor_of(text text)
+static struct cursor cursor_of(text piece)
 {
-    return (struct cursor){text.ptr, text.ptr + text.len};
+    return (struct cursor){piece.ptr, piece.ptr + piece.len};
 }
 
 static text between(uint8_t *start, uint8_t *end)
@@ -215,12 +215,12 @@ text json_text(text value)
 {
     if (value.len == 0 || *value.ptr == '{' || *value.ptr == '[' || *value.ptr == 'n')
         return (text){0};
-    text text = *value.ptr == '"' ? unescaped(value) : value;
-    while (text.len > 0 && is_blank(*text.ptr))
-        text.ptr++, text.len--;
-    while (text.len > 0 && is_blank(text.ptr[text.len - 1]))
-        text.len--;
-    return text;
+    text scalar = *value.ptr == '"' ? unescaped(value) : value;
+    while (scalar.len > 0 && is_blank(*scalar.ptr))
+        scalar.ptr++, scalar.len--;
+    while (scalar.len > 0 && is_blank(scalar.ptr[scalar.len - 1]))
+        scalar.len--;
+    return scalar;
 }
 
 bool json_is_list(text value)

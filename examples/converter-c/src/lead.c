@@ -13,8 +13,9 @@ static void *new_list(size_t count, size_t size)
 
 static text copy(text value)
 {
-    text out;
-    lead_converter_string_dup_n(&out, (const char *)value.ptr, value.len);
+    text out = {0};
+    if (value.len > 0)
+        lead_converter_string_dup_n(&out, (const char *)value.ptr, value.len);
     return out;
 }
 

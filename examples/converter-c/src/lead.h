@@ -26,12 +26,12 @@ text text_from(const char *string);
 optional_text text_at(text form, const char *path);
 
 // Returns the texts at these paths, without absent ones.
-#define TEXTS_AT(form, ...) texts_at(form, (const char *[]){__VA_ARGS__, NULL})
+#define TEXTS_AT(form, ...) texts_at(form, (const char *const[]){__VA_ARGS__, NULL})
 texts texts_at(text form, const char *const *paths);
 
 // Returns the values at these paths, each under its path, without absent ones. They may be of any
 // type.
-#define ATTRIBUTES_AT(form, ...) attributes_at(form, (const char *[]){__VA_ARGS__, NULL})
+#define ATTRIBUTES_AT(form, ...) attributes_at(form, (const char *const[]){__VA_ARGS__, NULL})
 pairs attributes_at(text form, const char *const *paths);
 
 // Reads a body that is one form, or each form of a list; `path` is the index in the list.
