@@ -11,12 +11,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Folders of the repository of which templates take files.
-const BORROWED: [&str; 4] = [
-    "host/templates/shared",
-    "sdk-guest",
-    "wit/published",
-    "wit/v1",
-];
+const BORROWED: [&str; 3] = ["sdk-guest", "wit/published", "wit/v1"];
 
 /// Folders that builds leave in a template; none is a part of it.
 const BUILT: [&str; 4] = ["__pycache__", "build", "node_modules", "target"];

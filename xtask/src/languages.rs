@@ -1,6 +1,7 @@
-//! The projects that `leadhost plugin new` writes: each is made, built by the commands that `new` prints,
-//! and tested, by its own unit tests and by its golden cases in the service's engine. Then the examples
-//! in the languages that have no template.
+//! The SDKs, by their own tests, and the projects that `leadhost plugin new` writes with them: each is made,
+//! built by the commands that `new` prints, and answers its golden cases in the service's engine. A converter
+//! is also made of each shared sample: its golden case has what the program itself makes of it, so all SDKs
+//! read alike. Then the examples in the languages that have no template.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,11 @@ use toolchain::Toolchain;
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
 
 /// What builds leave in a project and a later build uses again.
-const KEPT: [&str; 2] = [".leadhost-tools", "target"];
+const KEPT: [&str; 3] = [".venv", "node_modules", "target"];
+
+/// What all SDKs have to read alike, and answer alike.
+const SAMPLES: &str = "sdk-guest/cases/samples";
+const ADAPTER_CASES: &str = "sdk-guest/cases/adapter";
 
 struct Project {
     language: &'static Language,
@@ -40,8 +45,10 @@ struct Language {
     /// The source file whose `describe` has the summary; `KIND` stands for the kind.
     source: &'static str,
     ensure: fn(Install) -> Result<Toolchain, Failure>,
-    /// The commands of its unit tests, as its README has them.
-    tests: &'static [&'static str],
+    /// The folder of its SDK and the commands of its tests; those of the SDK in Rust are unit tests.
+    sdk: Option<(&'static str, &'static [&'static str])>,
+    /// The commands that check a project, as its continuous integration has them.
+    checks: &'static [&'static str],
 }
 
 const fn language(
@@ -49,24 +56,34 @@ const fn language(
     title: &'static str,
     source: &'static str,
     ensure: fn(Install) -> Result<Toolchain, Failure>,
-    tests: &'static [&'static str],
+    sdk: Option<(&'static str, &'static [&'static str])>,
+    checks: &'static [&'static str],
 ) -> Language {
     Language {
         name,
         title,
         source,
         ensure,
-        tests,
+        sdk,
+        checks,
     }
 }
 
 #[rustfmt::skip]
-const LANGUAGES: [Language; 5] = [
-    language("rust", "Rust", "src/lib.rs", toolchain::rust, &["cargo test --locked --quiet"]),
-    language("typescript", "TypeScript", "src/KIND.ts", toolchain::node, &["npm run check", "npm test"]),
-    language("javascript", "JavaScript", "src/KIND.js", toolchain::node, &["npm test"]),
-    language("python", "Python", "KIND.py", toolchain::python, &["python3 -m unittest discover -t . tests"]),
-    language("go", "Go", "KIND.go", toolchain::go, &["go vet . ./leadhost", "go test . ./leadhost"]),
+const LANGUAGES: [Language; 4] = [
+    language("rust", "Rust", "src/lib.rs", toolchain::rust, None, &["cargo clippy --locked -- -D warnings"]),
+    language(
+        "typescript", "TypeScript", "src/KIND.ts", toolchain::node,
+        Some(("sdk-guest/typescript", &["npm test"])), &["npm run check"],
+    ),
+    language(
+        "python", "Python", "KIND.py", toolchain::python,
+        Some(("sdk-guest/python", &["python3 -m unittest discover -t . tests"])), &[],
+    ),
+    language(
+        "go", "Go", "KIND.go", toolchain::go,
+        Some(("sdk-guest/go", &["go vet ./...", "go test ./..."])), &["go vet ./..."],
+    ),
 ];
 
 fn projects(kind: &'static str) -> impl Iterator<Item = Project> {
@@ -80,12 +97,26 @@ fn projects(kind: &'static str) -> impl Iterator<Item = Project> {
 pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     let program = run::build_program("dev")?;
     let mut tally = Tally::default();
-    for project in projects("converter").chain(projects("adapter")).take(0) {
+    for language in &LANGUAGES {
+        if let Some((folder, commands)) = language.sdk {
+            let name = format!("the SDK in {}", language.title);
+            tally.add(&name, (language.ensure)(install), |toolchain| {
+                let folder = repository::root().join(folder);
+                let mut commands = commands.iter();
+                commands.try_for_each(|line| shell(&folder, line, toolchain))
+            });
+        }
+    }
+    for project in projects("converter").chain(projects("adapter")) {
         let name = format!("the {} in {}", project.kind, project.language.title);
         tally.add(&name, (project.language.ensure)(install), |toolchain| {
             let made = Made::new(&project, &program, toolchain, Former::Kept)?;
             made.build()?;
-            made.test()
+            made.test()?;
+            match project.kind {
+                "adapter" => made.answers_every_case(),
+                _ => made.reads_every_sample(),
+            }
         });
     }
     for example in &examples::EXAMPLES {
@@ -152,7 +183,7 @@ impl<'a> Made<'a> {
         former: Former,
     ) -> Result<Self, Failure> {
         let name = format!("sample-{}-{}", project.kind, project.language.name);
-        let folder = folder().join(&name);
+        let folder = self::folder().join(&name);
         let before = self::folder().join(format!(".{name}.before"));
         files::remove_folder(&before)?;
         if folder.exists() {
@@ -192,31 +223,94 @@ impl<'a> Made<'a> {
         self.build.iter().try_for_each(|line| self.shell(line))
     }
 
+    /// Runs the golden cases of the project, with those that all adapters share.
+    fn answers_every_case(&self) -> Result<(), Failure> {
+        let cases = repository::root().join(ADAPTER_CASES);
+        let cases = cases.to_string_lossy();
+        let mut command = self.leadhost(&["plugin", "test", ".", "--golden", &cases]);
+        process::run_within(&mut command, PATIENCE)
+    }
+
+    /// Puts the source and the golden cases of each sample into the project, builds it, and runs them.
+    fn reads_every_sample(&self) -> Result<(), Failure> {
+        let samples = repository::root().join(SAMPLES);
+        let samples = fs::read_dir(&samples).context(format!("reading {SAMPLES}"))?;
+        let other = folder().join(".sample");
+        let source = self
+            .project
+            .language
+            .source
+            .replace("KIND", self.project.kind);
+        for sample in samples {
+            let sample = sample.context(format!("reading {SAMPLES}"))?.path();
+            files::remove_folder(&other)?;
+            let mut new = Command::new(self.program);
+            new.args(["plugin", "new", &self.name(), "--raw"]);
+            new.args(["--lang", self.project.language.name]);
+            process::output(new.arg("--sample").arg(&sample).arg("--dir").arg(&other))?;
+            files::remove_folder(self.folder.join("golden"))?;
+            for part in ["golden", &source] {
+                fs::rename(other.join(part), self.folder.join(part))
+                    .context(format!("moving {part} of {}", sample.display()))?;
+            }
+            let failed =
+                |failure: Failure| Failure::new(format!("{}: {failure}", sample.display()));
+            self.rebuild().map_err(failed)?;
+            let mut command = self.leadhost(&["plugin", "test", "."]);
+            process::run_within(&mut command, PATIENCE).map_err(failed)?;
+        }
+        Ok(())
+    }
+
     fn test(&self) -> Result<(), Failure> {
-        for line in self.project.language.tests {
+        for line in self.project.language.checks {
             self.shell(line)?;
         }
         let mut command = self.leadhost(&["plugin", "test", "."]);
         process::run_within(&mut command, PATIENCE)
     }
 
-    /// Runs a line of the shell in the project, with its toolchain.
+    fn name(&self) -> String {
+        format!(
+            "sample-{}-{}",
+            self.project.kind, self.project.language.name
+        )
+    }
+
+    /// Builds it again: what sets it up is done.
+    fn rebuild(&self) -> Result<(), Failure> {
+        let file = files::text(self.folder.join("leadhost.toml"))?;
+        let (_, build) = file
+            .split_once("\nbuild = ")
+            .ok_or_else(|| Failure::new("no build"))?;
+        let is_of_build = |line: &&String| build.contains(line.as_str());
+        self.build
+            .iter()
+            .filter(is_of_build)
+            .try_for_each(|line| self.shell(line))
+    }
+
     fn shell(&self, line: &str) -> Result<(), Failure> {
-        let mut command = Command::new("sh");
-        // The command takes the shell's place, so that it is the one which is ended.
-        command
-            .current_dir(&self.folder)
-            .arg("-c")
-            .arg(format!("exec {line}"));
-        xtask::cargo::forget_own_package(&mut command);
-        command.env_remove("CARGO_TARGET_DIR").env_remove(LINTER);
-        command.envs(self.toolchain.variables());
-        process::run_within(&mut command, PATIENCE)
+        shell(&self.folder, line, self.toolchain)
     }
 
     fn leadhost(&self, arguments: &[&str]) -> Command {
         leadhost(self.program, &self.folder, arguments)
     }
+}
+
+/// Runs a command in a folder, with its toolchain.
+fn shell(folder: &Path, line: &str, toolchain: &Toolchain) -> Result<(), Failure> {
+    let mut command = Command::new("sh");
+    // The command takes the shell's place, so that it is the one which is ended.
+    command
+        .current_dir(folder)
+        .arg("-c")
+        .arg(format!("exec {line}"));
+    xtask::cargo::forget_own_package(&mut command);
+    command.env_remove("CARGO_TARGET_DIR").env_remove(LINTER);
+    command.envs(toolchain.variables());
+    process::run_within(&mut command, PATIENCE)
 }
 
 /// The program in a folder; the compiled code stays in the build folder.

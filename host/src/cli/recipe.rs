@@ -420,6 +420,7 @@ impl Search<'_> {
         let pairs = pairs(&places).map(Expression::Join);
         let mut all = single.chain(pairs);
         let found = all.find(|expression| self.is(expression, target));
+        drop(all);
         found.unwrap_or(Expression::Unknown(places))
     }
 
@@ -452,6 +453,7 @@ impl Search<'_> {
         let single = places.iter().map(|place| vec![place.clone()]);
         let mut all = single.chain(pairs(&places)).map(Expression::Time);
         let found = all.find(|expression| self.is(expression, target));
+        drop(all);
         found.unwrap_or(Expression::Unknown(places))
     }
 

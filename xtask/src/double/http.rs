@@ -225,8 +225,14 @@ fn parse(answer: &[u8]) -> Option<Received> {
     let end = answer.windows(END.len()).position(|four| four == END)?;
     let head = String::from_utf8_lossy(&answer[..end]).into_owned();
     let body = &answer[end + END.len()..];
-    let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
-    let body = if is_chunked { unchunked(body)? } else { body.to_vec() };
+    let is_chunked = head
+        .to_ascii_lowercase()
+        .contains("transfer-encoding: chunked");
+    let body = if is_chunked {
+        unchunked(body)?
+    } else {
+        body.to_vec()
+    };
     Some(Received {
         status: head.get(9..12)?.parse().ok()?,
         head,

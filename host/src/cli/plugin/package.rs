@@ -91,11 +91,11 @@ mod tests {
 
     #[test]
     fn a_wheel_lists_the_hashes_of_its_files() {
-        let packed = wheel(&files(), "x-1.dist-info").expect("it is packed");
-        assert_eq!(
-            packed,
-            wheel(&files(), "x-1.dist-info").expect("it is packed")
-        );
+        wheel(&files()).expect_err("nothing describes it");
+        let mut files = files();
+        files.insert("x-1.dist-info/WHEEL".to_owned(), b"1".to_vec());
+        let packed = wheel(&files).expect("it is packed");
+        assert_eq!(packed, wheel(&files).expect("it is packed"));
         let mut archive = zip::ZipArchive::new(Cursor::new(packed)).expect("an archive");
         let mut record = String::new();
         let mut file = archive.by_name("x-1.dist-info/RECORD").expect("the list");

@@ -89,6 +89,7 @@ mod tests {
             setup: vec!["npm ci".to_owned()],
             setup_from: vec!["package-lock.json".to_owned()],
             build: vec![],
+            check: vec![],
         };
         let made = |project: &ProjectFile| match needed(folder.path(), project) {
             None => false,
