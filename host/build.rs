@@ -20,7 +20,7 @@ const BORROWED: [&str; 5] = [
 ];
 
 /// Folders that builds leave in a template; none is a part of it.
-const BUILT: [&str; 5] = ["__pycache__", "build", "node_modules", "target", "zig-out"];
+const BUILT: [&str; 4] = ["__pycache__", "build", "node_modules", "target"];
 
 fn main() {
     let folder =

@@ -1,5 +1,6 @@
 //! The projects that `leadhost plugin new` writes: each is made, built by the commands that `new` prints,
-//! and tested, by its own unit tests and by its golden cases in the service's engine.
+//! and tested, by its own unit tests and by its golden cases in the service's engine. Then the examples
+//! in the languages that have no template.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use crate::install::Install;
 use crate::{files, process, repository, run};
 
 mod edit;
+mod examples;
 pub mod measure;
 mod toolchain;
 
@@ -23,7 +25,7 @@ use toolchain::Toolchain;
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
 
 /// What builds leave in a project and a later build uses again.
-const KEPT: [&str; 3] = [".leadhost-tools", ".zig-cache", "target"];
+const KEPT: [&str; 2] = [".leadhost-tools", "target"];
 
 struct Project {
     language: &'static Language,
@@ -59,14 +61,12 @@ const fn language(
 }
 
 #[rustfmt::skip]
-const LANGUAGES: [Language; 7] = [
+const LANGUAGES: [Language; 5] = [
     language("rust", "Rust", "src/lib.rs", toolchain::rust, &["cargo test --locked --quiet"]),
     language("typescript", "TypeScript", "src/KIND.ts", toolchain::node, &["npm run check", "npm test"]),
     language("javascript", "JavaScript", "src/KIND.js", toolchain::node, &["npm test"]),
     language("python", "Python", "KIND.py", toolchain::python, &["python3 -m unittest discover -t . tests"]),
     language("go", "Go", "KIND.go", toolchain::go, &["go vet . ./leadhost", "go test . ./leadhost"]),
-    language("c", "C", "src/KIND.c", toolchain::c, &["sh build.sh test"]),
-    language("zig", "Zig", "src/KIND.zig", toolchain::zig, &["sh build.sh test"]),
 ];
 
 fn projects(kind: &'static str) -> impl Iterator<Item = Project> {
@@ -75,34 +75,57 @@ fn projects(kind: &'static str) -> impl Iterator<Item = Project> {
         .map(move |language| Project { language, kind })
 }
 
-/// Makes, builds and tests every project. Returns a sentence for each whose toolchain is missing and
-/// may not be installed.
+/// Makes, builds and tests every project and every example. Returns a sentence for each whose
+/// toolchain is missing and may not be installed.
 pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     let program = run::build_program("dev")?;
-    let (mut left_out, mut failed) = (Vec::new(), Vec::new());
+    let mut tally = Tally::default();
     for project in projects("converter").chain(projects("adapter")) {
         let name = format!("the {} in {}", project.kind, project.language.title);
-        let toolchain = match (project.language.ensure)(install) {
-            Ok(toolchain) => toolchain,
-            Err(missing) => {
-                left_out.push(format!("{name}: {missing}"));
-                continue;
-            }
-        };
-        let tested = Made::new(&project, &program, &toolchain, Former::Kept).and_then(|made| {
+        tally.add(&name, (project.language.ensure)(install), |toolchain| {
+            let made = Made::new(&project, &program, toolchain, Former::Kept)?;
             made.build()?;
             made.test()
         });
-        if let Err(failure) = tested {
-            failed.push(format!("{name}: {failure}"));
+    }
+    for example in &examples::EXAMPLES {
+        tally.add(example.folder, (example.ensure)(install), |toolchain| {
+            example.test(&program, toolchain)
+        });
+    }
+    tally.judge()
+}
+
+#[derive(Default)]
+struct Tally {
+    left_out: Vec<String>,
+    failed: Vec<String>,
+}
+
+impl Tally {
+    fn add(
+        &mut self,
+        name: &str,
+        toolchain: Result<Toolchain, Failure>,
+        test: impl FnOnce(&Toolchain) -> Result<(), Failure>,
+    ) {
+        let toolchain = match toolchain {
+            Ok(toolchain) => toolchain,
+            Err(missing) => return self.left_out.push(format!("{name}: {missing}")),
+        };
+        if let Err(failure) = test(&toolchain) {
+            self.failed.push(format!("{name}: {failure}"));
         }
     }
-    if failed.is_empty() {
-        return Ok(left_out);
+
+    fn judge(self) -> Result<Vec<String>, Failure> {
+        if self.failed.is_empty() {
+            return Ok(self.left_out);
+        }
+        Err(Failure::new(self.failed.join("\n")).hint(
+            "host/templates/plugin has the templates; the projects are in target/languages, so the commands above can be run again",
+        ))
     }
-    Err(Failure::new(failed.join("\n")).hint(
-        "host/templates/plugin has the templates; the projects are in target/languages, so the commands above can be run again",
-    ))
 }
 
 /// What happens to the build output of the former run.
@@ -191,15 +214,19 @@ impl<'a> Made<'a> {
         process::run_within(&mut command, PATIENCE)
     }
 
-    /// The program in the project; the compiled code stays in the build folder.
     fn leadhost(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(self.program);
-        command
-            .current_dir(&self.folder)
-            .args(arguments)
-            .env("LEADHOST_CACHE_DIR", self::folder().join("compiled"));
-        command
+        leadhost(self.program, &self.folder, arguments)
     }
+}
+
+/// The program in a folder; the compiled code stays in the build folder.
+fn leadhost(program: &Path, folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .env("LEADHOST_CACHE_DIR", self::folder().join("compiled"));
+    command
 }
 
 /// The commands between `cd NAME` and those of `leadhost`.

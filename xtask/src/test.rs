@@ -66,8 +66,8 @@ them but `image`.
 
     bad-deploy     the scenario of examples/bad-deploy, on both stores
     monitoring     Prometheus reads the metrics, and an alert fires and clears
-    languages      the projects that `leadhost plugin new` writes, in every language (about 3 GB in
-                   target/languages)
+    languages      the projects that `leadhost plugin new` writes, in every language, and the examples
+                   in C and Zig (about 3 GB in target/languages)
     api            schemathesis, clients that generators make from the document, and the page /docs in
                    a Chromium without a network
     console        the tasks of an operator's day in the console, in Chromium, on both stores;

@@ -8,6 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
+use wit_bindgen_core::Files;
 use wit_component::WitPrinter;
 use wit_parser::{PackageId, Resolve, UnresolvedPackageGroup};
 
@@ -49,6 +50,28 @@ pub fn converter() -> Result<PathBuf, Failure> {
 
 pub fn adapter() -> Result<PathBuf, Failure> {
     one_file(&CONTRACTS[1])
+}
+
+/// Writes the bindings of a converter in C, as `wit-bindgen c` does: the header, the source, and an
+/// object with the type of the component.
+pub fn converter_in_c(folder: &Path) -> Result<(), Failure> {
+    let path = published(&CONTRACTS[0]);
+    let mut resolve = Resolve::default();
+    let package = resolve
+        .push_str(&path, &read_published(&path)?)
+        .context("parsing the published contract")?;
+    let world = resolve
+        .select_world(&[package], None)
+        .context("choosing the world of the contract")?;
+    let mut bindings = Files::default();
+    wit_bindgen_c::Opts::default()
+        .build()
+        .generate(&mut resolve, world, &mut bindings)
+        .context("generating bindings in C")?;
+    for (name, content) in bindings.iter() {
+        files::write_if_changed(&folder.join(name), content)?;
+    }
+    Ok(())
 }
 
 fn one_file(contract: &Contract) -> Result<PathBuf, Failure> {

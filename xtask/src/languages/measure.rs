@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_row_has_readable_units() {
         let row = Row {
-            title: "C",
+            title: "Go",
             until_answered: Duration::from_millis(1_240),
             edit: Edit {
                 build: Duration::from_millis(900),
@@ -176,7 +176,7 @@ mod tests {
         };
         let text = table(&[row]);
         assert!(
-            text.ends_with("| C | 1.2 s | 0.9 s | 0.0 s | 59 KiB | 0.2 ms | 1.0 MiB |\n"),
+            text.ends_with("| Go | 1.2 s | 0.9 s | 0.0 s | 59 KiB | 0.2 ms | 1.0 MiB |\n"),
             "{text}"
         );
         assert_eq!(size(19_000_000), "18.1 MiB");

@@ -1,4 +1,4 @@
-//! The toolchains of the templates. Missing tools are installed as for the other tasks: by
+//! The toolchains of the templates and the examples. Missing tools are installed as for the other tasks: by
 //! apt, by rustup, or, in pinned versions below the build folder, from the Python registry.
 
 use std::ffi::OsString;
@@ -67,10 +67,10 @@ pub fn c(install: Install) -> Result<Toolchain, Failure> {
         process::output(clang.arg(&source).arg("-o").arg(folder.join("empty.wasm")))
     };
     if links().is_err() {
-        install.debian(&PACKAGES, "to build plugin projects in C")?;
+        install.debian(&PACKAGES, "to build the example in C")?;
         links()?;
     }
-    // The projects take the same one.
+    // The example takes the same one.
     Ok(Toolchain::default().with("CLANG", "clang"))
 }
 

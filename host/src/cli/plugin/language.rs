@@ -1,6 +1,10 @@
 //! The languages that a plugin can be written in with a template of this program.
 
-use clap::ValueEnum;
+use std::ffi::OsStr;
+
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, Command, ValueEnum};
 
 /// A language with a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -15,8 +19,6 @@ pub enum Language {
     Python,
     #[value(alias = "golang")]
     Go,
-    C,
-    Zig,
 }
 
 impl Language {
@@ -28,8 +30,6 @@ impl Language {
             Self::Javascript => "javascript",
             Self::Python => "python",
             Self::Go => "go",
-            Self::C => "c",
-            Self::Zig => "zig",
         }
     }
 
@@ -40,9 +40,46 @@ impl Language {
             Self::Javascript => "JavaScript",
             Self::Python => "Python",
             Self::Go => "Go",
-            Self::C => "C",
-            Self::Zig => "Zig",
         }
+    }
+}
+
+/// The languages that have an example in place of a template: the word, the title, and the folder.
+const EXAMPLES: [(&str, &str, &str); 2] = [
+    ("c", "C", "examples/converter-c"),
+    ("zig", "Zig", "examples/converter-zig"),
+];
+
+/// Reads a word of the command line; one of the examples is refused with a sentence that names it.
+#[derive(Clone)]
+pub struct LanguageParser;
+
+impl TypedValueParser for LanguageParser {
+    type Value = Language;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        word: &OsStr,
+    ) -> Result<Language, clap::Error> {
+        let parsed = EnumValueParser::<Language>::new().parse_ref(command, argument, word);
+        parsed.map_err(|mut error| {
+            let example = EXAMPLES.iter().find(|(named, ..)| word == *named);
+            if let Some((_, title, folder)) = example {
+                let hint = format!(
+                    "there is no template in {title}: {folder} of the repository of Leadhost is a converter in {title} to copy"
+                );
+                let hint = ContextValue::StyledStrs(vec![hint.into()]);
+                error.insert(ContextKind::Suggested, hint);
+            }
+            error
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let languages = Language::value_variants().iter();
+        Some(Box::new(languages.filter_map(ValueEnum::to_possible_value)))
     }
 }
 

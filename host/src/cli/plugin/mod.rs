@@ -47,7 +47,7 @@ use leadhost_domain::accept::AcceptWord;
 
 #[derive(Subcommand)]
 pub enum Plugin {
-    /// Write the project of a new plugin, in one of seven languages
+    /// Write the project of a new plugin, in one of five languages
     New(new::New),
     /// Build a project after each change, test it, and serve it in a private service on this machine
     Dev(Box<dev::Dev>),
