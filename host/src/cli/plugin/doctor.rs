@@ -1,7 +1,7 @@
 //! `leadhost plugin doctor`: the toolchains of the languages on this machine, and how to install those that
 //! are missing.
 
-use super::language::Language;
+use super::language::{Language, LanguageParser};
 use super::project;
 use super::toolchain::{NEEDS, Need, ToolState};
 use crate::cli::prelude::*;
@@ -9,7 +9,7 @@ use crate::cli::prelude::*;
 #[derive(Args)]
 pub struct Doctor {
     /// Only this language
-    #[arg(long, value_name = "LANGUAGE")]
+    #[arg(long, value_name = "LANGUAGE", value_parser = LanguageParser)]
     lang: Option<Language>,
 }
 

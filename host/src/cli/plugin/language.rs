@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser, ValueParserFactory};
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, ValueEnum};
 
@@ -50,14 +50,6 @@ const EXAMPLES: [(&str, &str, &str); 2] = [
 /// Reads a word of the command line; one of the examples is refused with a sentence that names it.
 #[derive(Clone)]
 pub struct LanguageParser;
-
-impl ValueParserFactory for Language {
-    type Parser = LanguageParser;
-
-    fn value_parser() -> LanguageParser {
-        LanguageParser
-    }
-}
 
 impl TypedValueParser for LanguageParser {
     type Value = Language;

@@ -4,7 +4,7 @@ mod source;
 use clap::ValueEnum;
 
 use self::sample::Sample;
-use super::language::Language;
+use super::language::{Language, LanguageParser};
 use super::project::{PROJECT_FILE, ProjectFile};
 use super::template::{self, NewProject};
 use crate::cli::prelude::*;
@@ -25,7 +25,7 @@ pub struct New {
     /// The name of the plugin and of its folder: lower-case letters, digits and hyphens
     name: String,
     /// The language
-    #[arg(long, value_name = "LANGUAGE")]
+    #[arg(long, value_name = "LANGUAGE", value_parser = LanguageParser)]
     lang: Language,
     /// What the plugin is
     #[arg(long, default_value = "converter")]
