@@ -515,7 +515,8 @@ fn pairs(places: &[Place]) -> impl Iterator<Item = Vec<Place>> + '_ {
 }
 
 /// The keys under which a question is, best first: a name of its own changes less than its wording.
-const LABELS: [&str; 15] = [
+const LABELS: [&str; 16] = [
+    "@part",
     "column_id",
     "key",
     "slug",
@@ -555,38 +556,42 @@ fn written(text: &str) -> String {
 }
 
 /// Returns the path of the answer to a question in a list under any name.
-fn answer_to(item: &Value, question: &str, answer: &Value) -> Option<String> {
-    let fields = item.as_object()?;
-    fields.iter().find_map(|(name, inner)| {
-        let here = key(name);
-        match inner {
-            Value::Array(list) => list.iter().enumerate().find_map(|(index, element)| {
+fn answer_to(value: &Value, question: &str, answer: &Value) -> Option<String> {
+    let below = |step: String, inner: &Value| {
+        let rest = answer_to(inner, question, answer)?;
+        Some(joined(&step, &rest))
+    };
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .find_map(|(name, inner)| below(key(name), inner)),
+        Value::Array(list) => {
+            let mut elements = list.iter().enumerate();
+            let own = elements.clone().find_map(|(index, element)| {
+                asks(element, question).then_some(())?;
                 let mut members = element.as_object()?.iter();
-                let asks = |value: &Value| {
-                    text_of(value).as_deref() == Some(question)
-                        || LABELS
-                            .iter()
-                            .any(|label| text(value, label).as_deref() == Some(question))
-                };
-                members
-                    .clone()
-                    .any(|(_, value)| asks(value))
-                    .then_some(())?;
                 let (member, value) = members.find(|(_, value)| is_answer(value, answer))?;
-                let step = filter(list, index)?;
-                let path = joined(&joined(&here, &step), &key(member));
+                let path = joined(&filter(list, index)?, &key(member));
                 Some(if value == answer {
                     path
                 } else {
                     joined(&path, "[0]")
                 })
-            }),
-            Value::Object(_) => {
-                let rest = answer_to(inner, question, answer)?;
-                Some(joined(&here, &rest))
-            }
-            _ => None,
+            });
+            own.or_else(|| {
+                elements.find_map(|(index, element)| below(format!("[{index}]"), element))
+            })
         }
+        _ => None,
+    }
+}
+
+/// Whether a question is among the members of an element, or in one of them.
+fn asks(element: &Value, question: &str) -> bool {
+    let is_it = |text: Option<String>| text.as_deref() == Some(question);
+    let mut members = element.as_object().into_iter().flatten();
+    members.any(|(_, value)| {
+        is_it(text_of(value)) || LABELS.iter().any(|label| is_it(text(value, label)))
     })
 }
 
@@ -689,13 +694,23 @@ mod tests {
     fn places_of_lists_and_of_questions_do_not_depend_on_their_order() {
         let recipe = found(
             r#"{"entry": [{"changes": [{"value": {"leadgen_id": "1", "field_data": [
-                {"name": "full_name", "values": ["Ana"]}, {"name": "email", "values": ["ana@example.com"]}
+                {"name": "full_name", "values": ["Ana"]}, {"name": "email", "values": ["ana@example.com"]},
+                {"name": "Prazo", "values": ["3 meses"]}
             ]}}]}]}"#,
         );
-        assert_eq!(recipe.leads, "entry[*].changes[*].value");
         let lines = lines(&recipe);
-        let email = "Email: email field_data[?name=email].values[0]";
-        assert!(lines.iter().any(|line| line == email), "{lines:#?}");
+        assert_eq!(recipe.leads, "entry", "{lines:#?}");
+        for expect in [
+            "Email: email changes[0].value.field_data[?name=email].values[0]",
+            "Attribute(\"Prazo\"): any changes[0].value.field_data[?name=Prazo].values[0]",
+        ] {
+            assert!(
+                lines.iter().any(|line| line == expect),
+                "{expect}: {lines:#?}"
+            );
+        }
+        let recipe = found(r#"{"data": {"leads": [{"nome": "Ana", "fone": "11900000001"}]}}"#);
+        assert_eq!(recipe.leads, "data.leads", "{recipe:#?}");
     }
 
     #[test]

@@ -66,7 +66,9 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
                 if is_explained {
                     explained.extend(read.explained.into_iter().map(|mut one| {
                         one["item"] = items.len().into();
-                        one["at"] = path.as_str().into();
+                        if !path.is_empty() {
+                            one["at"] = path.as_str().into();
+                        }
                         format!("{}{one}", explain::MARK)
                     }));
                 }

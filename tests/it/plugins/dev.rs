@@ -65,6 +65,7 @@ impl Dev {
             .current_dir(base.path(""))
             // Its private data is removed with the folder, even if the test ends it by force.
             .env("TMPDIR", base.path(""))
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -92,6 +93,11 @@ impl Dev {
             said.contains(part).then_some(said)
         };
         until(part, look).await
+    }
+
+    fn types(&mut self, line: &str) {
+        let input = self.child.stdin.as_mut().unwrap();
+        writeln!(input, "{line}").unwrap();
     }
 
     /// Posts a body to the address in the line for `curl`, with the headers there.
@@ -231,14 +237,51 @@ async fn a_build_that_fails_is_shown_and_the_last_good_one_stays_active() {
 }
 
 #[tokio::test]
-async fn a_golden_case_that_fails_is_shown_with_its_difference_and_is_not_served() {
+async fn another_result_than_expected_is_served_with_the_difference_and_renewed_by_a_key() {
     let base = project(&version("1.0.0"), &COPY);
-    let dev = Dev::serving(&base).await;
-    put_case(&base, "wrong", Some(json!({"ok": {"items": []}})));
-    let said = dev.says("is still active").await;
-    has!(said, "FAILED wrong", "expected", "--renew");
-    has!(said, "misbehave 1.0.0 (");
+    let mut dev = Dev::serving(&base).await;
+    // Golden cases alone need no other build.
+    let builds = dev.said().matches("built in").count();
+    let notes = json!({"ok": {"items": [], "notes": ["another line"], "reply": null}});
+    put_case(&base, "noted", Some(notes));
+    let said = dev.says("1 golden case has another result").await;
+    has!(said, "FAILED noted", "expected", "--renew");
+    assert_eq!(dev.said().matches("built in").count(), builds);
+    put(&base, "next.wasm", version("1.1.0"));
+    dev.says("misbehave 1.1.0 (").await;
     dev.post("{}").await.expect(200);
+
+    dev.types("r");
+    dev.says("Renewed: 1 golden case").await;
+    dev.says("1 golden case passed").await;
+}
+
+#[tokio::test]
+async fn a_result_that_lost_a_lead_is_served_and_not_renewed_by_a_key() {
+    let base = project(&version("1.0.0"), &COPY);
+    let mut dev = Dev::serving(&base).await;
+    put_case(
+        &base,
+        "wrong",
+        Some(json!({"err": {"message": "x", "path": ""}})),
+    );
+    has!(
+        dev.says("1 golden case has lost").await,
+        "--accept lost-fields"
+    );
+    dev.types("r");
+    dev.says("Renewed: 0 golden cases").await;
+    dev.post("{}").await.expect(200);
+    let said = base.fail(1, "plugin test ana --renew");
+    has!(
+        said,
+        "the body was refused, and is taken",
+        "--accept lost-fields"
+    );
+    has!(
+        base.run("plugin test ana --renew --accept lost-fields"),
+        "renewed wrong"
+    );
 }
 
 #[tokio::test]
@@ -256,21 +299,19 @@ async fn the_cases_that_a_build_packs_are_run_if_the_project_has_no_folder_of_ca
     let failing = append_section(&version("1.2.0"), &pack(&cases).unwrap()).unwrap();
     put(&base, "next.wasm", failing);
     dev.says("FAILED packed").await;
-    lacks!(dev.said(), "misbehave 1.2.0 (");
 }
 
 #[tokio::test]
-async fn a_build_whose_cases_differ_in_notes_alone_is_served() {
+async fn what_a_check_finds_is_shown_and_keeps_nothing_from_being_served() {
     let base = project(&version("1.0.0"), &COPY);
-    let dev = Dev::serving(&base).await;
-    let printing = Variant::version("1.1.0").check("").always("print");
-    put(&base, "next.wasm", printing.component());
-    dev.says("misbehave 1.1.0 (").await;
-    let expect = json!({"ok": {"items": [], "notes": ["another line"], "reply": null}});
-    put_case(&base, "noted", Some(expect));
-    has!(dev.says("1 golden case has other notes").await, "--renew");
-    dev.post("{}").await.expect(200);
-    dev.says("  note: printed").await;
+    let lock = std::fs::read_to_string(base.path("ana/leadhost.toml")).unwrap();
+    put(
+        &base,
+        "leadhost.toml",
+        format!("{lock}check = [\"echo a type is wrong; exit 1\"]\n"),
+    );
+    let said = base.ends(0, "plugin dev ana --once");
+    has!(said, "a type is wrong", "FAILED checking", "serving after ");
 }
 
 fn crashing_project() -> CommandFolder {

@@ -7,14 +7,20 @@ use serde_json::Value;
 use super::local::CommandFolder;
 
 #[test]
-fn a_sample_becomes_the_first_golden_case() {
+fn the_source_names_what_the_sample_has_and_the_sample_is_a_golden_case() {
     let base = CommandFolder::new();
     let body = "{\"id\": 9007199254740993, \"nome\": \"Lia Campos\"}\n";
     base.put("sample.json", body);
     let new = "plugin new ana --lang go --sample sample.json --dir";
     let out = base.run(&format!("{new} x/y"));
-    has!(out, "leadhost plugin test . --write");
+    has!(
+        out,
+        "leadhost plugin test .",
+        "converter.go names what was found"
+    );
     has!(out, "persons in the sample are masked");
+    let source = std::fs::read_to_string(base.path("x/y/converter.go")).unwrap();
+    has!(source, "lead.Name = item.Text(\"nome\")");
     let case = base.path("x/y/golden/lead");
     let made = std::fs::read_to_string(case.join("body.json")).unwrap();
     assert!(made.starts_with("{\"id\": 9007199254740993, "), "{made}");
@@ -22,12 +28,24 @@ fn a_sample_becomes_the_first_golden_case() {
     let case = std::fs::read(case.join("case.json")).unwrap();
     let case: Value = serde_json::from_slice(&case).unwrap();
     assert_eq!(case["body"], "body.json");
-    assert!(case.get("expect").is_none());
+    let lead = &case["expect"]["ok"]["items"][0]["outcome"]["lead"];
+    assert_eq!(lead["externalId"], "9007199254740993");
 
     let out = base.run(&format!("{new} z --raw"));
     has!(out, "do not share the project");
     let kept = std::fs::read_to_string(base.path("z/golden/lead/body.json")).unwrap();
     assert_eq!(kept, body);
+}
+
+#[test]
+fn a_sample_without_a_lead_makes_a_project_and_says_what_is_to_be_written() {
+    let base = CommandFolder::new();
+    base.put("ping.json", "{\"ping\": true}");
+    let output = base.try_run("plugin new ana --lang rust --sample ping.json");
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    has!(said, "No lead was found in the sample", "ana/src/lib.rs");
+    assert!(base.path("ana/golden/refused/case.json").is_file());
 }
 
 #[test]
@@ -95,7 +113,7 @@ fn the_doctor_fails_only_for_the_project_in_its_folder_or_the_language_it_is_ask
 fn the_doctor_names_every_language() {
     let base = CommandFolder::new();
     let out = base.run("plugin doctor");
-    has!(out, "Rust", "TypeScript, JavaScript", "Python", "Go");
+    has!(out, "Rust", "TypeScript", "Python", "Go");
     // It fails on a machine without the language.
     let output = base.try_run("plugin doctor --lang go");
     let out = String::from_utf8_lossy(&output.stdout);

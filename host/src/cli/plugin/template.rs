@@ -246,10 +246,7 @@ mod tests {
                 assert!(files.contains_key(file), "{language:?} {kind:?}: {file}");
             }
             // Those of a converter are made of its sample, and the file of the project is written.
-            let own = project
-                .files
-                .keys()
-                .filter(|path| !path.starts_with("vendor/"));
+            let own = project.files.keys().filter(|path| is_own(path));
             let others = if kind == PluginKind::Converter { 5 } else { 1 };
             assert!(own.count() + others <= 12, "{language:?} {kind:?}");
             assert!(

@@ -17,9 +17,6 @@ const LOCK_OF_CARGO: &str = "Cargo.lock";
 /// The command that follows when the golden cases have been reviewed.
 const PUBLISH: &str = "leadhost plugin publish . --to https://HOST --key KEY";
 
-/// The file of a configuration of an instance, for `leadhost plugin run`.
-const CONFIG: &str = "config.json";
-
 #[derive(Args)]
 pub struct New {
     /// The name of the plugin and of its folder: lower-case letters, digits and hyphens
@@ -71,7 +68,8 @@ impl New {
                 project.files.extend(sample.files);
                 (Some(sample.body), Some(sample.recipe))
             }
-            KindChoice::Adapter => (readable_webhook(&mut project), None),
+            // Its calls need a configuration: the golden cases have one.
+            KindChoice::Adapter => (None, None),
         };
         let file = self.project_file(&project).text().into_bytes();
         project.files.insert(PROJECT_FILE.to_owned(), file);
@@ -169,28 +167,6 @@ fn complain_of(recipe: &Recipe, source: &Path) {
     }
 }
 
-/// Returns the body of the first golden case of a webhook that the adapter can read, with the arguments
-/// of `leadhost plugin run`. Its configuration becomes a file.
-fn readable_webhook(project: &mut NewProject) -> Option<String> {
-    let mut cases = project.files.iter().filter_map(|(path, content)| {
-        let folder = path.strip_suffix("/case.json")?;
-        let case: Value = serde_json::from_slice(content).ok()?;
-        let is_readable = case["call"] == "readWebhook" && case["expect"]["ok"].is_object();
-        let body = case["body"].as_str().filter(|_| is_readable)?;
-        Some((
-            format!("{folder}/{body}"),
-            case["delivery"]["config"].clone(),
-        ))
-    });
-    let (body, config) = cases.next()?;
-    if !config.is_object() {
-        return Some(body);
-    }
-    let text = format!("{config:#}\n").into_bytes();
-    project.files.insert(CONFIG.to_owned(), text);
-    Some(format!("{body} --config {CONFIG}"))
-}
-
 /// The service takes names that begin with a digit or a hyphen; the toolchains name packages after
 /// the plugin, and do not.
 fn check_name(name: &str) -> CommandResult {
@@ -283,20 +259,5 @@ mod tests {
         }
         check(Language::Rust, "ana-form").expect("it is free");
         check(Language::Go, "serde").expect("it is free");
-    }
-
-    #[test]
-    fn every_adapter_has_an_example_that_can_be_run() {
-        for language in Language::value_variants() {
-            let mut project = template::project(*language, PluginKind::Adapter, "ana-form");
-            let arguments = readable_webhook(&mut project);
-            let arguments = arguments.unwrap_or_else(|| panic!("{language:?}"));
-            for file in arguments.split(' ').filter(|word| *word != "--config") {
-                assert!(
-                    project.files.contains_key(file),
-                    "{language:?}: {arguments}"
-                );
-            }
-        }
     }
 }

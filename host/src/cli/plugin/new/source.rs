@@ -197,7 +197,7 @@ impl Spelling {
                 true => format!("{field}[{}],", values.join(", ")),
                 false => format!("{field}{},", values.concat()),
             };
-            if name != ATTRIBUTES && line.len() <= WIDTH {
+            if name != ATTRIBUTES && (line.len() <= WIDTH || !LISTS.contains(&name)) {
                 lines.push(line);
                 continue;
             }
