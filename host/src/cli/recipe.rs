@@ -354,33 +354,11 @@ impl Search<'_> {
                 },
             };
             if let Some(value) = at(place.root(self.item, self.body), &place.path) {
-                self.scalars(&self.labelled(place), value, &mut places);
+                scalars(place, value, &mut places);
             }
         }
-        places
-    }
-
-    fn scalars(&self, place: &Place, value: &Value, out: &mut Vec<Place>) {
-        const MOST: usize = 16;
-        let inner = |step: &str| Place {
-            in_body: place.in_body,
-            path: joined(&place.path, step),
-        };
-        match value {
-            _ if out.len() >= MOST => {}
-            Value::Object(fields) if !fields.contains_key("#text") => {
-                for (name, value) in fields {
-                    self.scalars(&inner(&key(name)), value, out);
-                }
-            }
-            Value::Array(items) => {
-                for (index, value) in items.iter().enumerate() {
-                    self.scalars(&inner(&format!("[{index}]")), value, out);
-                }
-            }
-            value if is_absent(value) || out.contains(place) => {}
-            _ => out.push(place.clone()),
-        }
+        let labelled = places.into_iter().map(|place| self.labelled(place));
+        labelled.collect()
     }
 
     /// Returns a place in a list of questions by its question in place of its index: the order may change.
@@ -504,6 +482,30 @@ impl Search<'_> {
             name.to_owned(),
             place.unwrap_or(Expression::Unknown(Vec::new())),
         )]
+    }
+}
+
+/// Adds the places of the scalars in a value.
+fn scalars(place: Place, value: &Value, out: &mut Vec<Place>) {
+    const MOST: usize = 16;
+    let inner = |step: &str| Place {
+        in_body: place.in_body,
+        path: joined(&place.path, step),
+    };
+    match value {
+        _ if out.len() >= MOST => {}
+        Value::Object(fields) if !fields.contains_key("#text") => {
+            for (name, value) in fields {
+                scalars(inner(&key(name)), value, out);
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                scalars(inner(&format!("[{index}]")), value, out);
+            }
+        }
+        value if is_absent(value) || out.contains(&place) => {}
+        _ => out.push(place),
     }
 }
 

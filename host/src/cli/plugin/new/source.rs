@@ -66,6 +66,7 @@ impl Spelling {
         let path = quoted(path);
         match (self.language, path.as_str()) {
             (Language::Rust, _) => format!("list(&body, {path})"),
+            (Language::Go, "\"\"") => "body.List()".to_owned(),
             (Language::Go, _) => format!("body.List({path})"),
             (Language::Typescript, "\"\"") => "list(body)".to_owned(),
             (Language::Typescript, _) => format!("list(body, {path})"),
