@@ -9,7 +9,7 @@ use leadhost_sdk::serde_json::{self, Value, json};
 use leadhost_sdk::testing;
 use leadhost_sdk::{
     Conversion, Converter as _, Delivery, Item, Lead, Outcome, at, email, is_absent, join, list,
-    phone_with_codes, text, text_of, time, yes,
+    phone_with_codes, text, text_of, texts, time, yes,
 };
 
 /// What begins a note with an explanation.
@@ -63,6 +63,8 @@ pub enum Expression {
         country: Option<Place>,
     },
     Email(Place),
+    /// All texts of a list, each a value of the field.
+    Each(Place),
     Time(Vec<Place>),
     Yes(Place),
     /// Any value, with its type.
@@ -114,6 +116,18 @@ pub fn find(case: &Case) -> Result<Recipe, String> {
     })
 }
 
+impl Recipe {
+    /// Whether a person's value was found, and no expression gives it.
+    pub fn lacks_a_contact(&self) -> bool {
+        let is_contact = |field: &Field| {
+            let contacts = [Field::ExternalId, Field::Name, Field::Phone, Field::Email];
+            contacts.contains(field)
+        };
+        let mut lines = self.lines.iter();
+        lines.any(|line| matches!(line.value, Expression::Unknown(_)) && is_contact(&line.field))
+    }
+}
+
 /// Returns what a converter with this recipe makes of a case.
 pub fn answer(recipe: &Recipe, case: &Case) -> Value {
     let converted = convert(recipe, &testing::delivery(case));
@@ -137,8 +151,8 @@ fn lead(recipe: &Recipe, item: &Value, body: &Value) -> Lead {
                 matches!(value, Expression::Yes(place) if yes(text_at(place, item, body))),
             ),
             Field::Name => lead.name(text()),
-            Field::Phone => lead.phone(text()),
-            Field::Email => lead.email(text()),
+            Field::Phone => lead.phones(value.texts(item, body)),
+            Field::Email => lead.emails(value.texts(item, body)),
             Field::Message => lead.message(text()),
             Field::Listing(kind) => lead.listing(kind, text()),
             Field::OccurredAt => lead.occurred_at(text()),
@@ -167,7 +181,11 @@ impl Place {
 impl Expression {
     pub fn places(&self) -> Vec<&Place> {
         match self {
-            Self::Text(place) | Self::Email(place) | Self::Yes(place) | Self::Value(place) => {
+            Self::Text(place)
+            | Self::Email(place)
+            | Self::Each(place)
+            | Self::Yes(place)
+            | Self::Value(place) => {
                 vec![place]
             }
             Self::Join(places) | Self::Time(places) => places.iter().collect(),
@@ -180,6 +198,13 @@ impl Expression {
                 .flatten()
                 .collect(),
             Self::Unknown(_) => Vec::new(),
+        }
+    }
+
+    fn texts(&self, item: &Value, body: &Value) -> Vec<String> {
+        match self {
+            Self::Each(place) => texts(place.root(item, body), &place.path),
+            one => one.text(item, body).into_iter().collect(),
         }
     }
 
@@ -205,7 +230,7 @@ impl Expression {
             ),
             Self::Email(place) => email(read(place)),
             Self::Time(places) => time(joined(places)),
-            Self::Yes(_) | Self::Value(_) | Self::Unknown(_) => None,
+            Self::Each(_) | Self::Yes(_) | Self::Value(_) | Self::Unknown(_) => None,
         }
     }
 }
@@ -305,11 +330,13 @@ impl Search<'_> {
         add(Field::ExternalId, text("externalId", &lead.external_id));
         add(Field::IsTest, self.truth(lead.is_test));
         add(Field::Name, text("name", &lead.name));
-        for phone in &lead.phones {
-            add(Field::Phone, Some(self.phone(phone)));
+        let phones = lead.phones.iter().map(|phone| self.phone(phone));
+        for phone in self.as_list(phones.collect(), &lead.phones) {
+            add(Field::Phone, Some(phone));
         }
-        for email in &lead.emails {
-            add(Field::Email, Some(self.email(email)));
+        let emails = lead.emails.iter().map(|email| self.email(email));
+        for email in self.as_list(emails.collect(), &lead.emails) {
+            add(Field::Email, Some(email));
         }
         add(Field::Message, text("message", &lead.message));
         for listing in &lead.listings {
@@ -419,6 +446,30 @@ impl Search<'_> {
         found.unwrap_or(Expression::Unknown(places))
     }
 
+    /// Returns the expression of a list in place of those of its elements: there may be more of them.
+    fn as_list(&self, values: Vec<Expression>, targets: &[String]) -> Vec<Expression> {
+        let place = match values.first() {
+            Some(Expression::Email(place)) => place,
+            Some(Expression::Phone {
+                number,
+                area: None,
+                country: None,
+            }) => number,
+            _ => return values,
+        };
+        let Some((list, rest)) = place.path.rsplit_once("[0]") else {
+            return values;
+        };
+        let each = Expression::Each(Place {
+            in_body: place.in_body,
+            path: format!("{list}[*]{rest}"),
+        });
+        match each.texts(self.item, self.body) == targets {
+            true => vec![each],
+            false => values,
+        }
+    }
+
     fn email(&self, target: &str) -> Expression {
         let places = self.places("emails");
         let mut all = places.iter().cloned().map(Expression::Email);
@@ -459,16 +510,8 @@ impl Search<'_> {
             if member == Some(value) {
                 return vec![line(name.to_owned(), Expression::Value(place))];
             }
-            if let (Some(Value::Object(all)), Value::Object(left)) = (member, value) {
-                let inner = left
-                    .iter()
-                    .filter(|(name, value)| all.get(*name) == Some(value));
-                let inner = inner.map(|(inner, _)| {
-                    let path = joined(&place.path, &key(inner));
-                    let value = Expression::Value(Place { in_body, path });
-                    line(format!("{name}.{inner}"), value)
-                });
-                return inner.collect();
+            if let (Some(all), Value::Object(_)) = (member, value) {
+                return left_of(name, &place, all, value);
             }
         }
         let path = answer_to(self.item, name, value);
@@ -483,6 +526,31 @@ impl Search<'_> {
             place.unwrap_or(Expression::Unknown(Vec::new())),
         )]
     }
+}
+
+/// Returns a line for each member that is left of an object of which fields were read, at any depth.
+fn left_of(name: &str, place: &Place, all: &Value, left: &Value) -> Vec<Line> {
+    let line = |value: Expression| {
+        vec![Line {
+            field: Field::Attribute(name.to_owned()),
+            value,
+        }]
+    };
+    if all == left {
+        return line(Expression::Value(place.clone()));
+    }
+    let (Value::Object(all), Value::Object(left)) = (all, left) else {
+        return line(Expression::Unknown(vec![place.clone()]));
+    };
+    let inner = left.iter().flat_map(|(member, left)| {
+        let place = Place {
+            in_body: place.in_body,
+            path: joined(&place.path, &key(member)),
+        };
+        let whole = all.get(member).unwrap_or(&Value::Null);
+        left_of(&format!("{name}.{member}"), &place, whole, left)
+    });
+    inner.collect()
 }
 
 /// Adds the places of the scalars in a value.
@@ -505,7 +573,14 @@ fn scalars(place: Place, value: &Value, out: &mut Vec<Place>) {
             }
         }
         value if is_absent(value) || out.contains(&place) => {}
-        _ => out.push(place),
+        value => {
+            // An element of XML: its text, and its attributes.
+            let fields = value.as_object().into_iter().flatten();
+            let beside = fields.filter(|(name, _)| name.starts_with('@'));
+            let beside: Vec<Place> = beside.map(|(name, _)| inner(&key(name))).collect();
+            out.push(place);
+            out.extend(beside);
+        }
     }
 }
 
@@ -638,6 +713,7 @@ mod tests {
             let value = match value {
                 Expression::Text(at) => place(at),
                 Expression::Email(at) => format!("email {}", place(at)),
+                Expression::Each(at) => format!("each {}", place(at)),
                 Expression::Yes(at) => format!("yes {}", place(at)),
                 Expression::Value(at) => format!("any {}", place(at)),
                 Expression::Join(at) => at.iter().map(place).collect::<Vec<_>>().join(" + "),
@@ -703,7 +779,7 @@ mod tests {
         let lines = lines(&recipe);
         assert_eq!(recipe.leads, "entry", "{lines:#?}");
         for expect in [
-            "Email: email changes[0].value.field_data[?name=email].values[0]",
+            "Email: each changes[0].value.field_data[?name=email].values[*]",
             "Attribute(\"Prazo\"): any changes[0].value.field_data[?name=Prazo].values[0]",
         ] {
             assert!(
@@ -713,6 +789,33 @@ mod tests {
         }
         let recipe = found(r#"{"data": {"leads": [{"nome": "Ana", "fone": "11900000001"}]}}"#);
         assert_eq!(recipe.leads, "data.leads", "{recipe:#?}");
+    }
+
+    #[test]
+    fn what_is_left_at_any_depth_is_named_and_a_list_may_have_more() {
+        let recipe = found(
+            r#"{"data": {"lead": {"leadId": 1, "phones": [{"number": "11988881234"}, {"number": "11988881235"}],
+                "extra": 1, "unit": {"price": 5, "codigo": "AP-1"}}}}"#,
+        );
+        let lines = lines(&recipe);
+        for expect in [
+            "Phone: each data.lead.phones[*].number",
+            "Attribute(\"data.lead.extra\"): any data.lead.extra",
+        ] {
+            let is_there = lines.iter().any(|line| line == expect);
+            assert!(is_there, "{expect}: {lines:#?}");
+        }
+        let price = lines
+            .iter()
+            .any(|line| line.ends_with("any data.lead.unit.price"));
+        let unit = lines
+            .iter()
+            .any(|line| line.ends_with("any data.lead.unit"));
+        assert!(price || unit, "{lines:#?}");
+        let recipe = found(r#"<lead><nome>Ana</nome><phone ddd="21">98888-1234</phone></lead>"#);
+        let lines = self::lines(&recipe);
+        let phone = "Phone: phone lead.phone (lead.phone.@ddd) ()";
+        assert!(lines.iter().any(|line| line == phone), "{lines:#?}");
     }
 
     #[test]

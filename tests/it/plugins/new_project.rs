@@ -1,5 +1,6 @@
 //! `leadhost plugin new` and `doctor`: projects in all languages, from the program alone.
 
+use leadhost_tests::guests;
 use leadhost_tests::service::command;
 use leadhost_tests::{has, lacks};
 use serde_json::Value;
@@ -80,6 +81,36 @@ fn a_folder_that_cannot_become_a_project_is_refused_and_stays_as_it_is() {
     check(1, missing, &["cannot read nosuch.json"]);
     assert!(!base.path("ana").exists());
     assert_eq!(std::fs::read_dir(base.path("taken")).unwrap().count(), 1);
+}
+
+#[test]
+fn an_update_puts_the_sdk_of_the_program_into_a_project_and_builds_it() {
+    let base = CommandFolder::new();
+    base.run("plugin new misbehave --lang go --dir ana");
+    base.put("ana/sdk/go.mod", "of another program\n");
+    base.put("ana/next.wasm", guests::misbehave());
+    let file = std::fs::read_to_string(base.path("ana/leadhost.toml")).unwrap();
+    let (origin, _) = file.split_once("template = ").unwrap();
+    let build = "build = [\"mkdir -p build && cp next.wasm build/plugin.wasm\"]";
+    let own = format!("{origin}template = \"0.0.9\"\n# mine\n{build}\n");
+    base.put("ana/leadhost.toml", &own);
+    std::fs::remove_dir_all(base.path("ana/golden")).unwrap();
+    let out = base.run("plugin update ana");
+    has!(
+        out,
+        "changed sdk/go.mod",
+        "changed leadhost.toml",
+        "before not built"
+    );
+    let file = std::fs::read_to_string(base.path("ana/leadhost.toml")).unwrap();
+    assert_eq!(file, own.replace("0.0.9", env!("CARGO_PKG_VERSION")));
+    has!(base.run("plugin update ana"), "is that of this program");
+
+    base.put(
+        "own/leadhost.toml",
+        format!("name = \"own\"\nkind = \"converter\"\n{build}\n"),
+    );
+    has!(base.fail(1, "plugin update own"), "`language`");
 }
 
 #[test]

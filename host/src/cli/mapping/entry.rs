@@ -11,6 +11,9 @@ const HEAD: &str = "# An entry for a workspace file: write its name, its partner
 /// Returns the entry for a delivery. `given`: the configuration that it was tried with, which stays.
 pub fn entry(case: &Case, given: &Value) -> Result<String, String> {
     let recipe = recipe::find(case)?;
+    if let Some(why) = &recipe.no_lead {
+        return Err(format!("no lead was found in it: {why}"));
+    }
     let mut config = config_of(&recipe);
     merge(&mut config, given);
     let (checks, secrets) = checks(&case.delivery.headers);
@@ -102,7 +105,10 @@ fn source(value: &Expression) -> Option<Value> {
         many => json!({"join": many.iter().map(path).collect::<Vec<_>>()}),
     };
     Some(match value {
-        Expression::Text(place) | Expression::Email(place) | Expression::Yes(place) => {
+        Expression::Text(place)
+        | Expression::Email(place)
+        | Expression::Each(place)
+        | Expression::Yes(place) => {
             json!(path(place))
         }
         Expression::Join(places) | Expression::Time(places) => joined(places),
@@ -208,7 +214,11 @@ mod tests {
                      scheme: &str,
                      encoding: Option<&str>,
                      prefix: Option<&str>| {
-            let entry = entry_of(r#"{"nome": "Ana"}"#, &[(name, value)], json!({}));
+            let entry = entry_of(
+                r#"{"nome": "Ana", "fone": "11900000001"}"#,
+                &[(name, value)],
+                json!({}),
+            );
             let check = &entry["connections"][0]["checks"][0];
             assert_eq!(check["scheme"].as_str(), Some(scheme), "{name}");
             let text = |key: &str| check.get(key).and_then(toml::Value::as_str);

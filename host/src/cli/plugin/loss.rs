@@ -1,47 +1,52 @@
 //! What a new output of a golden case lacks that the expected one has. Such a change is rather a mistake
 //! than a new expectation.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-/// Returns what is lost first: a lead or an event that became something else, or a field without its value.
-/// A refusal that became an output, or the other way round, is a loss too.
-pub fn loss(expected: &Value, came: &Value) -> Option<String> {
+/// Returns what is lost: leads or events that became something else, and fields without their values. A
+/// refusal that became an output, or the other way round, is a loss too.
+pub fn losses(expected: &Value, came: &Value) -> Vec<String> {
     let (before, after) = match (expected.get("ok"), came.get("ok")) {
         (Some(before), Some(after)) => (before, after),
-        (None, None) => return None,
-        (Some(_), None) => return Some("the body was taken, and is refused".to_owned()),
-        (None, Some(_)) => return Some("the body was refused, and is taken".to_owned()),
+        (None, None) => return Vec::new(),
+        (Some(_), None) => return vec!["the body was taken, and is refused".to_owned()],
+        (None, Some(_)) => return vec!["the body was refused, and is taken".to_owned()],
     };
-    ["items", "events"].iter().find_map(|list| {
-        let [before, after] = [before, after].map(|output| output.get(list)?.as_array());
-        let (before, after) = (before?, after?);
+    let mut lost = Vec::new();
+    for list in ["items", "events"] {
+        let [Some(before), Some(after)] =
+            [before, after].map(|output| output.get(list).and_then(Value::as_array))
+        else {
+            continue;
+        };
         if after.len() < before.len() {
-            return Some(format!(
+            lost.push(format!(
                 "{list}: {} of {} are left",
                 after.len(),
                 before.len()
             ));
         }
-        let both = before.iter().zip(after).enumerate();
-        let mut both =
-            both.map(|(index, (before, after))| (format!("{list}[{index}]"), before, after));
-        both.find_map(|(place, before, after)| lost_of_item(&place, before, after))
-    })
+        for (index, (before, after)) in before.iter().zip(after).enumerate() {
+            lost.extend(losses_of_item(&format!("{list}[{index}]"), before, after));
+        }
+    }
+    lost
 }
 
 /// Compares items, whose outcome (or body, of an event) is a variant.
-fn lost_of_item(place: &str, before: &Value, after: &Value) -> Option<String> {
-    let [(was, fields), (is, left)] = [variant(before)?, variant(after)?];
+fn losses_of_item(place: &str, before: &Value, after: &Value) -> Vec<String> {
+    let (Some((was, fields)), Some((is, left))) = (variant(before), variant(after)) else {
+        return Vec::new();
+    };
     if was != is {
-        return Some(format!("{place} was `{was}`, and is `{is}`"));
+        return vec![format!("{place} was `{was}`, and is `{is}`")];
     }
-    let fields = fields.as_object()?;
-    let none = Map::new();
-    let left = left.as_object().unwrap_or(&none);
-    fields.iter().find_map(|(name, before)| {
+    let fields = fields.as_object().into_iter().flatten();
+    let lost = fields.flat_map(|(name, before)| {
         let after = left.get(name).unwrap_or(&Value::Null);
-        lost_of_field(&format!("{place}.{name}"), before, after)
-    })
+        losses_of_field(&format!("{place}.{name}"), before, after)
+    });
+    lost.collect()
 }
 
 fn variant(item: &Value) -> Option<(&str, &Value)> {
@@ -56,24 +61,28 @@ fn variant(item: &Value) -> Option<(&str, &Value)> {
     }
 }
 
-fn lost_of_field(place: &str, before: &Value, after: &Value) -> Option<String> {
+fn losses_of_field(place: &str, before: &Value, after: &Value) -> Vec<String> {
     match (before, after) {
-        (Value::Null, _) => None,
+        (Value::Null, _) => Vec::new(),
         (Value::Array(before), Value::Array(after)) => {
             let name = |pair: &Value| pair.get(0).cloned().filter(Value::is_string);
             let names: Vec<Value> = after.iter().filter_map(name).collect();
-            let gone = before
-                .iter()
-                .filter_map(name)
-                .find(|name| !names.contains(name));
-            match gone {
-                Some(name) => Some(format!("{place}: {name} is lost")),
-                None => (after.len() < before.len())
-                    .then(|| format!("{place}: {} of {} are left", after.len(), before.len())),
+            let gone = before.iter().filter_map(name);
+            let gone = gone.filter(|name| !names.contains(name));
+            let gone: Vec<String> = gone
+                .map(|name| format!("{place}: {name} is lost"))
+                .collect();
+            match gone.is_empty() && after.len() < before.len() {
+                true => vec![format!(
+                    "{place}: {} of {} are left",
+                    after.len(),
+                    before.len()
+                )],
+                false => gone,
             }
         }
-        (_, Value::Null) => Some(format!("{place} is lost")),
-        _ => None,
+        (_, Value::Null) => vec![format!("{place} is lost")],
+        _ => Vec::new(),
     }
 }
 
@@ -94,7 +103,8 @@ mod tests {
             "attributes": [["unit", "\"A\""], ["floor", "7"]],
         }));
         let check = |came: Value, expect: Option<&str>| {
-            assert_eq!(loss(&before, &came).as_deref(), expect, "{came}");
+            let lost = losses(&before, &came);
+            assert_eq!(lost.first().map(String::as_str), expect, "{came}");
         };
         let with = |name: &str, value: Value| {
             let mut fields = before["ok"]["items"][0]["outcome"]["lead"].clone();
@@ -121,15 +131,21 @@ mod tests {
             Some("items[0].attributes: \"unit\" is lost"),
         );
         let invalid = json!({"ok": {"items": [{"outcome": {"invalid": {"message": "x"}}}]}});
+        let emptied = lead(json!({"attributes": [["unit", "\"A\""]]}));
+        let lost = losses(&before, &emptied);
+        assert_eq!(lost.len(), 3, "every loss is told: {lost:?}");
         check(
             invalid.clone(),
             Some("items[0] was `lead`, and is `invalid`"),
         );
-        assert!(loss(&invalid, &before).is_some(), "the other way round too");
+        assert!(
+            !losses(&invalid, &before).is_empty(),
+            "the other way round too"
+        );
         check(json!({"ok": {"items": []}}), Some("items: 0 of 1 are left"));
         let refused = json!({"err": {"message": "x"}});
         check(refused.clone(), Some("the body was taken, and is refused"));
-        assert!(loss(&refused, &before).is_some());
-        assert_eq!(loss(&refused, &json!({"err": {"message": "y"}})), None);
+        assert!(!losses(&refused, &before).is_empty());
+        assert!(losses(&refused, &json!({"err": {"message": "y"}})).is_empty());
     }
 }

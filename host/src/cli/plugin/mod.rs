@@ -37,6 +37,7 @@ mod template;
 mod test;
 mod toolchain;
 mod unstored;
+mod update;
 mod verify;
 mod verifying;
 
@@ -53,6 +54,8 @@ pub enum Plugin {
     New(new::New),
     /// Build a project after each change, test it, and serve it in a private service on this machine
     Dev(Box<dev::Dev>),
+    /// Put the SDK of this program into a project, and run its golden cases before and after
+    Update(update::Update),
     /// Run the golden cases of a plugin on this machine, without a service
     Test(test::Test),
     /// Convert one body with a plugin on this machine, without a service
@@ -98,6 +101,7 @@ impl Plugin {
         match self {
             Self::New(command) => command.run(),
             Self::Dev(command) => command.run(),
+            Self::Update(command) => block_on(command.run()),
             Self::Test(command) => block_on(command.run()),
             Self::Run(command) => block_on(command.run()),
             Self::Doctor(command) => block_on(command.run()),

@@ -41,6 +41,10 @@ pub struct NewProject {
     pub contract: &'static str,
     /// The file that a person changes.
     pub source: String,
+    /// The files of the SDK, which are among the files.
+    pub sdk: BTreeMap<String, Vec<u8>>,
+    /// The files that name the package of the SDK, with its version or its hash.
+    pub locks: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -62,6 +66,8 @@ struct Manifest {
     copy: Vec<Placement>,
     /// The file that says what the package of the SDK is made of.
     sdk: String,
+    /// The files that name this package.
+    locks: Vec<String>,
 }
 
 /// The package of an SDK: its place in a project, whose ending says in which format, and its files by their
@@ -102,7 +108,8 @@ pub fn project(language: Language, kind: PluginKind, name: &str) -> NewProject {
     for placement in &manifest.copy {
         copy(&placement.from, &placement.to, &mut files);
     }
-    put_sdk(&manifest.sdk, &mut files);
+    let sdk = sdk(&manifest.sdk, &mut files);
+    files.extend(sdk.clone());
     NewProject {
         files,
         toolchain: manifest.toolchain,
@@ -112,6 +119,8 @@ pub fn project(language: Language, kind: PluginKind, name: &str) -> NewProject {
         check: manifest.check,
         contract: contract(kind),
         source: names.fill(&manifest.source),
+        sdk,
+        locks: manifest.locks,
     }
 }
 
@@ -132,8 +141,8 @@ fn copy(from: &str, to: &str, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Adds the package of an SDK, and its hash to the files that name it.
-fn put_sdk(description: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+/// Returns the files of an SDK in a project. Those that name its package get its hash.
+fn sdk(description: &str, files: &mut BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
     let found = embedded::BORROWED
         .iter()
         .find(|(path, _)| *path == description);
@@ -148,8 +157,8 @@ fn put_sdk(description: &str, files: &mut BTreeMap<String, Vec<u8>>) {
         Some((_, "tgz")) => package::tgz(&content),
         _ => {
             let placed = content.into_iter();
-            files.extend(placed.map(|(path, content)| (format!("{}/{path}", package.to), content)));
-            return;
+            let placed = placed.map(|(path, content)| (format!("{}/{path}", package.to), content));
+            return placed.collect();
         }
     };
     let packed = packed.expect("a test packs every SDK");
@@ -165,7 +174,7 @@ fn put_sdk(description: &str, files: &mut BTreeMap<String, Vec<u8>>) {
             }
         }
     }
-    files.insert(package.to, packed);
+    BTreeMap::from([(package.to, packed)])
 }
 
 fn contract(kind: PluginKind) -> &'static str {

@@ -6,7 +6,7 @@ use leadhost_golden::{Case, load_dir, write_expect};
 
 use super::component_file::{self, ComponentFile, GOLDEN};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
-use super::loss::loss;
+use super::loss::losses;
 use crate::cli::prelude::*;
 use leadhost_plugin::{CallError, Loaded};
 
@@ -144,26 +144,27 @@ impl Test {
                 different => different,
             },
         };
-        let lost = case
-            .expect
-            .as_ref()
-            .and_then(|expected| loss(expected, &output));
-        let renews = self.renew && (lost.is_none() || self.accept.is_some());
+        let expected = case.expect.as_ref();
+        let lost = expected.map_or_else(Vec::new, |expected| losses(expected, &output));
+        let renews = self.renew && (lost.is_empty() || self.accept.is_some());
         let target =
             folder.filter(|_| renews || ((self.write || self.renew) && difference.is_none()));
         match (target, difference) {
             (Some(folder), difference) => {
                 let written = write_output(folder, &case.name, &output, difference.as_deref())?;
+                for lost in &lost {
+                    say_line!("  accepted as lost: {lost}");
+                }
                 if difference.is_none() && has_no_person(&output) {
                     complain(&no_person(&case.name));
                 }
                 Ok(written)
             }
             (None, Some(difference)) => {
-                differences.add(&case.name, &answer.usage.log, &difference, lost.as_deref());
-                Ok(match lost {
-                    Some(_) => CaseOutcome::Loses,
-                    None => CaseOutcome::Differs,
+                differences.add(&case.name, &answer.usage.log, &difference, &lost);
+                Ok(match lost.is_empty() {
+                    true => CaseOutcome::Differs,
+                    false => CaseOutcome::Loses,
                 })
             }
             (None, None) => {
@@ -215,6 +216,32 @@ pub async fn write_missing(
         );
     }
     Ok(())
+}
+
+/// Returns how many golden cases of a project pass, and how many there are.
+pub async fn passing(
+    engine: &LocalEngine,
+    component: &ComponentFile,
+    file: &Path,
+) -> CommandResult<(usize, usize)> {
+    let Some(folder) = &component.golden else {
+        return Ok((0, 0));
+    };
+    let cases = load_dir(folder).map_err(|error| CommandFailure::new(error.to_string()))?;
+    let loaded = engine
+        .load_of(file, "compiling", component.without_cases()?)
+        .await?
+        .loaded;
+    let (mut passed, all) = (0, cases.len());
+    for case in cases.into_iter().filter(|case| case.expect.is_some()) {
+        let case = Arc::new(case);
+        let answer = engine.plugins.answer_case(&loaded, Arc::clone(&case)).await;
+        let is_same = answer
+            .output
+            .is_ok_and(|output| case.difference(&output).is_none());
+        passed += usize::from(is_same);
+    }
+    Ok((passed, all))
 }
 
 struct ChosenCases {
@@ -330,16 +357,16 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Shows a difference, if not enough are. `lost`: what the output lacks.
-    pub fn add(&mut self, name: &str, log: &[String], difference: &str, lost: Option<&str>) {
-        if self.shown == SHOWN {
-            self.others.push(name.to_owned());
-            return;
+    /// Shows a difference, if not enough are. `lost`: what the output lacks, which is always shown.
+    pub fn add(&mut self, name: &str, log: &[String], difference: &str, lost: &[String]) {
+        let lost: String = lost.iter().map(|lost| format!("lost: {lost}\n")).collect();
+        if self.shown < SHOWN {
+            self.shown += 1;
+            return show_failing(name, log, &format!("{lost}{difference}"));
         }
-        self.shown += 1;
-        match lost {
-            Some(lost) => show_failing(name, log, &format!("{difference}\nlost: {lost}")),
-            None => show_failing(name, log, difference),
+        match lost.is_empty() {
+            true => self.others.push(name.to_owned()),
+            false => show_failing(name, &[], lost.trim_end()),
         }
     }
 

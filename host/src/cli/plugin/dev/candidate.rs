@@ -4,7 +4,7 @@
 use leadhost_golden::{Case, load_dir, write_expect};
 
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
-use crate::cli::plugin::loss::loss;
+use crate::cli::plugin::loss::losses;
 use crate::cli::plugin::test::{Differences, is_alike, show_failing};
 use crate::cli::prelude::*;
 use leadhost_plugin::Plugins;
@@ -27,7 +27,7 @@ pub struct FailingCase {
     /// `None`: there is none, because the call failed.
     pub output: Option<Value>,
     /// What the output lacks that the expected one has.
-    pub lost: Option<String>,
+    pub lost: Vec<String>,
 }
 
 /// Shows the failures of calls. One that several cases have alike is shown once: a plugin that crashes often
@@ -56,7 +56,7 @@ pub fn show(failing: &[FailingCase]) {
 pub fn show_differences(differing: &[FailingCase]) {
     let mut differences = Differences::default();
     for case in differing {
-        differences.add(&case.name, &case.log, &case.what, case.lost.as_deref());
+        differences.add(&case.name, &case.log, &case.what, &case.lost);
     }
     differences.conclude();
 }
@@ -64,7 +64,7 @@ pub fn show_differences(differing: &[FailingCase]) {
 /// Makes the new outputs the expected ones, of cases that have lost nothing. Returns how many.
 pub fn renew(folder: &Path, differing: &[FailingCase]) -> CommandResult<usize> {
     let mut renewed = 0;
-    for case in differing.iter().filter(|case| case.lost.is_none()) {
+    for case in differing.iter().filter(|case| case.lost.is_empty()) {
         if let Some(output) = &case.output {
             write_expect(&folder.join(GOLDEN), &case.name, output)
                 .map_err(|error| CommandFailure::new(error.to_string()))?;
@@ -113,7 +113,7 @@ impl DevCandidate {
                 Err(error) => (Some(error.to_string()), None),
             };
             let lost = case.expect.as_ref().zip(output.as_ref());
-            let lost = lost.and_then(|(expected, came)| loss(expected, came));
+            let lost = lost.map_or_else(Vec::new, |(expected, came)| losses(expected, came));
             failing.extend(what.map(|what| FailingCase {
                 name: case.name.clone(),
                 log: answer.usage.log,
@@ -143,7 +143,10 @@ pub fn counts(failing: &[FailingCase], total: usize) -> String {
 /// Returns what to do about outputs that are not the expected ones. The build serves.
 pub fn advice(differing: &[FailingCase], folder: &str) -> String {
     let cases = |number: usize| count(number as u64, "golden case", "golden cases");
-    let losing = differing.iter().filter(|case| case.lost.is_some()).count();
+    let losing = differing
+        .iter()
+        .filter(|case| !case.lost.is_empty())
+        .count();
     let others = differing.len() - losing;
     let has = |number: usize| if number == 1 { "has" } else { "have" };
     let mut said = Vec::new();

@@ -2,7 +2,7 @@
 //! private service on this machine. A build or a case that fails is shown, and the version before it
 //! stays active. This file decides what follows what.
 
-mod builder;
+pub mod builder;
 mod calls;
 mod candidate;
 mod checking;
@@ -236,13 +236,15 @@ impl DevSession<'_> {
         };
         self.built = Some(state.sources);
         let built = Instant::now();
-        let mut candidate =
-            tokio::task::block_in_place(|| candidate::read(folder)).map_err(|failure| {
-                failure.also(&format!(
+        let mut candidate = tokio::task::block_in_place(|| candidate::read(folder)).map_err(
+            |failure| match folder.join(BUILT).is_file() {
+                true => failure,
+                false => failure.also(&format!(
                     "the build is to write {}",
                     folder.join(BUILT).display()
-                ))
-            })?;
+                )),
+            },
+        )?;
         if !self.service.is_serving(&candidate.wasm) {
             // A large component takes long to compile.
             let Some(mut swapped) = self.swap(&candidate).await else {

@@ -27,7 +27,7 @@ pub struct New {
     /// What the plugin is
     #[arg(long, default_value = "converter")]
     kind: KindChoice,
-    /// A body that your source sends, JSON or a form: the first golden case of a converter is made from it
+    /// A body that your source sends (JSON, XML, a form): the source names what is in it, and it is the first golden case of a converter
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
     /// Keep the personal data and the credentials of the sample as they are, and mask nothing
@@ -79,7 +79,10 @@ impl New {
         };
         refuse_content(&folder)?;
         write(&folder, &project)?;
-        self.say_next(&folder, &project, example.as_deref());
+        let has_lead = found
+            .as_ref()
+            .is_some_and(|recipe| recipe.no_lead.is_none());
+        self.say_next(&folder, &project, example.as_deref(), has_lead);
         if let Some(recipe) = found {
             complain_of(&recipe, &folder.join(&project.source));
         }
@@ -110,21 +113,23 @@ impl New {
         }
     }
 
-    fn say_next(&self, folder: &Path, project: &NewProject, example: Option<&str>) {
+    fn say_next(&self, folder: &Path, project: &NewProject, example: Option<&str>, has_lead: bool) {
         let commands = project.setup.iter().chain(&project.build);
         let build: String = commands.map(|line| format!("\n  {line}")).collect();
         let run = example.map_or_else(String::new, |body| {
             format!("\n  leadhost plugin run . {body}")
         });
+        let names = match has_lead {
+            true => format!("{} names what was found in the sample. ", project.source),
+            false => String::new(),
+        };
         let review = match (&self.sample, self.raw) {
             (None, _) => String::new(),
             (Some(_), true) => format!(
-                "\n{} names what was found in the sample. The sample is as it was: if its persons are real, or it has credentials, do not share the project.\n",
-                project.source
+                "\n{names}The sample is as it was: if its persons are real, or it has credentials, do not share the project.\n"
             ),
             (Some(_), false) => format!(
-                "\n{} names what was found in the sample. The persons in the sample are masked, and credentials with usual names; read its body before you share the project: a text may name persons or have credentials in a way that the command cannot detect.\n",
-                project.source
+                "\n{names}The persons in the sample are masked, and credentials with usual names; read its body before you share the project: a text may name persons or have credentials in a way that the command cannot detect.\n"
             ),
         };
         say!(
@@ -158,7 +163,8 @@ fn complain_of(recipe: &Recipe, source: &Path) {
     match &recipe.no_lead {
         Some(why) => complain!(
             "No lead was found in the sample: {}. Write the paths of its values into {source}.",
-            safe(why)
+            // What follows is for a configuration of the mapping converter.
+            safe(why.split([';', ':']).next().unwrap_or_default())
         ),
         None if unknown > 0 => complain!(
             "{unknown} of the values that the sample has are put together from several places: the comments in {source} name them."

@@ -76,7 +76,9 @@ impl Sample {
         let recipe = recipe::find(&lead)
             .map_err(|why| failed!("{} cannot be the sample: {why}", file.display()))?;
         lead.body = shown;
-        lead.expect = Some(recipe::answer(&recipe, &lead));
+        // An author who has to write the places first looks at what they give.
+        let is_whole = recipe.no_lead.is_none() && !recipe.lacks_a_contact();
+        lead.expect = is_whole.then(|| recipe::answer(&recipe, &lead));
         let mut refused = case(
             "refused",
             "A body that is not the source's",

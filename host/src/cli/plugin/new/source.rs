@@ -18,9 +18,13 @@ pub struct Written {
 
 pub fn write(recipe: &Recipe, language: Language) -> Written {
     let spelling = Spelling { language };
-    let lines = match language {
+    let write = |recipe: &Recipe| match language {
         Language::Rust | Language::Go => spelling.statements(recipe),
         Language::Typescript | Language::Python => spelling.record(recipe),
+    };
+    let lines = match recipe.lines.as_slice() {
+        [] => spelling.commented(write(&example())),
+        _ => write(recipe),
     };
     let mut places = recipe.lines.iter().flat_map(|line| line.value.places());
     Written {
@@ -31,6 +35,29 @@ pub fn write(recipe: &Recipe, language: Language) -> Written {
             Language::Rust if places.all(|place| !place.in_body) => "_body",
             _ => "body",
         },
+    }
+}
+
+/// What a person writes in a converter whose sample has no lead.
+fn example() -> Recipe {
+    let place = |path: &str| Place {
+        in_body: false,
+        path: path.to_owned(),
+    };
+    let line = |field, value| Line { field, value };
+    let phone = Expression::Phone {
+        number: place("contact.phone"),
+        area: None,
+        country: None,
+    };
+    Recipe {
+        lines: vec![
+            line(Field::ExternalId, Expression::Text(place("id"))),
+            line(Field::Name, Expression::Text(place("contact.name"))),
+            line(Field::Phone, phone),
+            line(Field::Email, Expression::Email(place("contact.email"))),
+        ],
+        ..Recipe::default()
     }
 }
 
@@ -90,6 +117,7 @@ impl Spelling {
             Expression::Text(place) => self.text(place),
             Expression::Join(places) => self.joined(places),
             Expression::Email(place) => self.call("email", &[self.text(place)]),
+            Expression::Each(place) => self.read("texts", place),
             Expression::Time(places) => self.call("time", &[self.joined(places)]),
             Expression::Yes(place) => self.call("yes", &[self.text(place)]),
             Expression::Value(place) => self.read("at", place),
@@ -141,6 +169,7 @@ impl Spelling {
 
     fn built(&self, name: &str, value: &FieldValue) -> String {
         let call = match name {
+            name if value.is_list => name,
             "phones" | "emails" | "listings" | ATTRIBUTES => &name[..name.len() - 1],
             name => name,
         };
@@ -148,18 +177,18 @@ impl Spelling {
     }
 
     fn assignments(&self, name: &str, values: &[FieldValue]) -> Vec<String> {
+        let are_lists = values.iter().all(|value| value.is_list);
         let add = match name {
             "listings" => "AddListing",
             "campaign" => "AddCampaign",
             ATTRIBUTES => "AddAttribute",
             "phones" | "emails" => {
                 let values: Vec<&str> = values.iter().map(|one| one.value.as_str()).collect();
-                let all = format!(
-                    "\tlead.{} = []string{{{}}}",
-                    capital(name),
-                    values.join(", ")
-                );
-                return vec![all];
+                let name = capital(name);
+                return vec![match (values.as_slice(), are_lists) {
+                    ([one], true) => format!("\tlead.{name} = {one}"),
+                    _ => format!("\tlead.{name} = []string{{{}}}", values.join(", ")),
+                }];
             }
             name => {
                 let name = capital(name).replace("Id", "ID");
@@ -232,14 +261,18 @@ impl Spelling {
     fn grouped(&self, recipe: &Recipe) -> Vec<(&'static str, Vec<FieldValue>)> {
         let mut fields: Vec<(&str, Vec<FieldValue>)> = Vec::new();
         for Line { field, value } in &recipe.lines {
-            let Some(value) = self.expression(value) else {
+            let Some(written) = self.expression(value) else {
                 continue;
             };
             let (name, part) = field.name();
-            let part = part.map(quoted);
+            let value = FieldValue {
+                part: part.map(quoted),
+                is_list: matches!(value, Expression::Each(_)),
+                value: written,
+            };
             match fields.last_mut() {
-                Some((last, values)) if *last == name => values.push(FieldValue { part, value }),
-                _ => fields.push((name, vec![FieldValue { part, value }])),
+                Some((last, values)) if *last == name => values.push(value),
+                _ => fields.push((name, vec![value])),
             }
         }
         fields
@@ -271,6 +304,23 @@ impl Spelling {
         lines.collect::<Vec<_>>().into_iter()
     }
 
+    /// Makes comments of the lines of fields; those of attributes stay.
+    fn commented(&self, lines: Vec<String>) -> Vec<String> {
+        let first = lines
+            .iter()
+            .position(|line| line.trim_start().starts_with("attributes"));
+        let fields = first.unwrap_or(lines.len());
+        let commented = lines.into_iter().enumerate().map(|(index, line)| {
+            let code = line.trim_start();
+            let indent = &line[..line.len() - code.len()];
+            match index < fields && !code.starts_with(self.comment()) {
+                true => format!("{indent}{} {code}", self.comment()),
+                false => line,
+            }
+        });
+        commented.collect()
+    }
+
     fn comment(&self) -> &'static str {
         match self.language {
             Language::Python => "#",
@@ -283,6 +333,8 @@ impl Spelling {
 struct FieldValue {
     part: Option<String>,
     value: String,
+    /// Whether it is a list of values.
+    is_list: bool,
 }
 
 impl FieldValue {
@@ -413,6 +465,37 @@ mod tests {
                 "\tlead.Phones = []string{leadhost.Phone(item.Text(\"contact.phone\"), item.Text(\"contact.ddd\"))}",
                 "\tlead.AddCampaign(\"utm-source\", item.Text(\"utm_source\"))",
                 "\tlead.AddAttribute(\"form\", body.At(\"form\"))",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_converter_without_a_lead_shows_what_is_to_be_written() {
+        let check = |language: Language, lines: &[&str]| {
+            let written = write(&Recipe::default(), language);
+            for line in lines {
+                let is_there = written.lead.lines().any(|one| one == *line);
+                assert!(is_there, "{line}\n{}", written.lead);
+            }
+        };
+        check(
+            Language::Rust,
+            &["        // .name(text(item, \"contact.name\"))"],
+        );
+        check(
+            Language::Go,
+            &["\t// lead.Name = item.Text(\"contact.name\")"],
+        );
+        let attributes = "        attributes=[";
+        check(
+            Language::Python,
+            &["        # external_id=sdk.text(item, \"id\"),", attributes],
+        );
+        check(
+            Language::Typescript,
+            &[
+                "        // name: text(item, \"contact.name\"),",
+                "        attributes: [",
             ],
         );
     }
