@@ -30,7 +30,8 @@ impl Delivery {
     fn undecoded_tree(&self) -> Result<Value, Problem> {
         let kind = self.content_type();
         if kind == "multipart/form-data" {
-            return multipart_tree(self);
+            let header = self.header("content-type").unwrap_or_default();
+            return Ok(multipart::tree(&multipart::parts(header, &self.body)?));
         }
         let text = content_text(&self.body);
         let trimmed = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
@@ -74,24 +75,6 @@ fn has_lost_plus(value: &str) -> bool {
         && rest
             .bytes()
             .all(|c| c.is_ascii_digit() || b" ()-".contains(&c))
-}
-
-/// Returns the parts of a form as a tree: of a file, its name.
-///
-/// # Errors
-///
-/// [`Problem`] if the body has no parts.
-fn multipart_tree(delivery: &Delivery) -> Result<Value, Problem> {
-    let header = delivery.header("content-type").unwrap_or_default();
-    let parts = multipart::parts(header, &delivery.body)?;
-    let fields: Vec<(String, String)> = parts
-        .iter()
-        .map(|part| {
-            let text = part.file_name.clone().unwrap_or_else(|| part.text());
-            (part.name.clone(), text)
-        })
-        .collect();
-    Ok(form::tree_of(&fields))
 }
 
 /// The names under which form builders send the whole answer as JSON in one field, in lower case and

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::{Content, Problem, body_bytes, content_json, content_text, delivery::media_type};
+use crate::{Content, Problem, body_bytes, content_json, content_text, delivery::media_type, form};
 
 /// One part of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +82,15 @@ pub fn text_fields(parts: &[Part<'_>]) -> Vec<(String, String)> {
         .filter(|part| part.file_name.is_none())
         .map(|part| (part.name.clone(), part.text()))
         .collect()
+}
+
+/// Returns the parts as a tree, see [`crate::form::tree_of`]: of a file, its name.
+pub fn tree(parts: &[Part<'_>]) -> Value {
+    let fields = parts.iter().map(|part| {
+        let text = part.file_name.clone().unwrap_or_else(|| part.text());
+        (part.name.clone(), text)
+    });
+    form::tree_of(&fields.collect::<Vec<_>>())
 }
 
 /// RFC 2046 allows 70 characters; some senders use a few more.

@@ -35,12 +35,15 @@ pub fn phone_with_codes(
     let is_of_program = text.ends_with(".0") || text.contains(['e', 'E']);
     let whole = is_of_program.then(|| whole_number(&text)).flatten();
     let phone = whole.unwrap_or(text);
-    let is_phone = digits(&phone).len() > 3 && !phone.starts_with(TEST_MARK);
+    let is_phone = digits(&phone).len() > 3 && !is_test_mark(&phone);
     is_phone.then(|| with_codes(&phone, area.as_deref(), present(country).as_deref()))
 }
 
-/// What Meta sends in place of an answer of a test lead begins with this.
-const TEST_MARK: &str = "<test lead";
+/// Whether a text is what Meta sends in place of an answer of a test lead, such as
+/// `<test lead: dummy data for phone_number>`. It can be a name, but is no phone and no address.
+pub fn is_test_mark(text: &str) -> bool {
+    text.trim_start().starts_with("<test lead")
+}
 
 /// Returns an e-mail address; `None` if the text has no `@`.
 pub fn email(text: Option<String>) -> Option<String> {

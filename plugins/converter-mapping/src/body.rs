@@ -108,14 +108,7 @@ fn multipart_tree(delivery: &Delivery) -> Result<Value, Problem> {
         Ok(parts) => parts,
         Err(problem) => multipart::detect(&delivery.body).ok_or(problem)?,
     };
-    let fields: Vec<(String, String)> = parts
-        .iter()
-        .map(|part| {
-            let text = part.file_name.clone().unwrap_or_else(|| part.text());
-            (part.name.clone(), text)
-        })
-        .collect();
-    Ok(form::tree_of(&fields))
+    Ok(multipart::tree(&parts))
 }
 
 /// Returns the list or object that a text contains as JSON, even if it was serialised twice.

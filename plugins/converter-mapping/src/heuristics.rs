@@ -1,6 +1,6 @@
 //! Heuristics: what a name asks for, and what a text looks like.
 
-use leadhost_sdk::values::YES;
+use leadhost_sdk::values::{YES, is_test_mark};
 use leadhost_sdk::{digits, serde_json::Value, written_time};
 
 use crate::body::json_in;
@@ -36,12 +36,6 @@ pub fn is_falsehood(text: &str) -> bool {
 /// `contact` may hold a name, but also a phone or an address.
 pub fn may_be_name(text: &str) -> bool {
     text.contains(char::is_alphabetic) && !looks_like_email(text) && json_in(text).is_none()
-}
-
-/// Whether the text is what Meta sends in place of an answer of a test lead, such as
-/// `<test lead: dummy data for phone_number>`. It can be a name, but is no phone and no address.
-pub fn is_test_mark(text: &str) -> bool {
-    text.trim_start().starts_with("<test lead")
 }
 
 /// Whether the text has the form of an e-mail address.

@@ -1,12 +1,13 @@
 //! Converts one item of a body to a lead, or to the reason why it is not one.
 
 use leadhost_sdk::path::Step;
+use leadhost_sdk::values::is_test_mark;
 use leadhost_sdk::{Delivery, Item, Lead, Outcome, serde_json::Value};
 
 use crate::config::{Attributes, Config, Field};
 use crate::explain::{self, Misfit};
 use crate::guess::Guess;
-use crate::heuristics::{is_test_mark, is_truth, looks_like_email};
+use crate::heuristics::{is_truth, looks_like_email};
 use crate::leftover;
 use crate::pairs;
 use crate::people::Identity;

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use leadhost_sdk::path::{Path, Step, get, walk};
-use leadhost_sdk::values::whole_number;
+use leadhost_sdk::values::{is_test_mark, whole_number};
 use leadhost_sdk::written_time;
 use leadhost_sdk::{Delivery, digits, serde_json::Value, text_of};
 
 use crate::config::{Condition, Field, Source, is_same};
 use crate::fold::fold;
-use crate::heuristics::{is_falsehood, is_test_mark, is_truth};
+use crate::heuristics::{is_falsehood, is_truth};
 use crate::leftover::Leftover;
 use crate::pairs::Pair;
 use crate::people::Identity;

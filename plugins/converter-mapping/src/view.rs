@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use leadhost_sdk::values::{is_code, is_iso_code, with_codes};
+use leadhost_sdk::values::{is_code, is_iso_code, is_test_mark, with_codes};
 use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
 
 use crate::body::json_in;
 use crate::fold::fold;
 use crate::heuristics::{
-    Part, is_full_phone, is_name_question, is_others, is_phone_name, is_test_mark,
-    looks_like_email, looks_like_phone, may_be_name, owned_name_part,
+    Part, is_full_phone, is_name_question, is_others, is_phone_name, looks_like_email,
+    looks_like_phone, may_be_name, owned_name_part,
 };
 use crate::names;
 use crate::people::{has_both, members};

@@ -57,26 +57,16 @@ fn config_of(recipe: &Recipe) -> Value {
         let Some(source) = source(value) else {
             continue;
         };
-        let (name, part) = match field {
-            Field::ExternalId => ("externalId", None),
-            Field::IsTest => ("isTest", None),
-            Field::Name => ("name", None),
-            Field::Phone => ("phones", None),
-            Field::Email => ("emails", None),
-            Field::Message => ("message", None),
-            Field::Listing(_) => ("listings", None),
-            Field::OccurredAt => ("occurredAt", None),
-            Field::Source => ("source", None),
-            Field::Campaign(name) => ("campaign", Some(name)),
-            Field::Attribute(_) => continue,
-        };
-        let source = match field {
-            Field::Listing(kind) if kind != "client" => json!({"path": source, "kind": kind}),
-            _ => source,
-        };
-        match part {
-            Some(part) => fields.entry(name).or_insert(json!({}))[part] = source,
-            None => add(&mut fields, name, source),
+        let (name, part) = field.name();
+        match (field, part) {
+            (Field::Attribute(_), _) => {}
+            (Field::Campaign(_), Some(part)) => {
+                fields.entry(name).or_insert(json!({}))[part] = source;
+            }
+            (Field::Listing(kind), _) if kind != "client" => {
+                add(&mut fields, name, json!({"path": source, "kind": kind}));
+            }
+            _ => add(&mut fields, name, source),
         }
     }
     let mut config = json!({"fields": fields});

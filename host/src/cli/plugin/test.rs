@@ -147,8 +147,7 @@ impl Test {
         let expected = case.expect.as_ref();
         let lost = expected.map_or_else(Vec::new, |expected| losses(expected, &output));
         let renews = self.renew && (lost.is_empty() || self.accept.is_some());
-        let target =
-            folder.filter(|_| renews || ((self.write || self.renew) && difference.is_none()));
+        let target = folder.filter(|_| renews || (self.write && difference.is_none()));
         match (target, difference) {
             (Some(folder), difference) => {
                 let written = write_output(folder, &case.name, &output, difference.as_deref())?;

@@ -347,25 +347,6 @@ impl FieldValue {
 const ATTRIBUTES: &str = "attributes";
 const LISTS: [&str; 5] = ["phones", "emails", "listings", "campaign", ATTRIBUTES];
 
-impl Field {
-    /// The name of the contract, and what stands beside its value.
-    fn name(&self) -> (&'static str, Option<&str>) {
-        match self {
-            Self::ExternalId => ("externalId", None),
-            Self::IsTest => ("isTest", None),
-            Self::Name => ("name", None),
-            Self::Phone => ("phones", None),
-            Self::Email => ("emails", None),
-            Self::Message => ("message", None),
-            Self::Listing(kind) => ("listings", Some(kind)),
-            Self::OccurredAt => ("occurredAt", None),
-            Self::Source => ("source", None),
-            Self::Campaign(name) => ("campaign", Some(name)),
-            Self::Attribute(name) => (ATTRIBUTES, Some(name)),
-        }
-    }
-}
-
 fn snake(name: &str) -> String {
     let letters = name.chars().flat_map(|letter| {
         let under = letter.is_ascii_uppercase().then_some('_');

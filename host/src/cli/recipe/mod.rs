@@ -2,21 +2,20 @@
 //! converter says where it read (`explain`); here a value is put together from these places until it is the
 //! one of the lead, so that a new project names its places and guesses nothing.
 
+mod search;
+
 use converter_mapping::Mapping;
+use leadhost_admin_api::tried;
 use leadhost_golden::Case;
-use leadhost_sdk::path::{Path, Step, joined, key};
+use leadhost_sdk::path::{Step, joined, key};
 use leadhost_sdk::serde_json::{self, Value, json};
 use leadhost_sdk::testing;
 use leadhost_sdk::{
-    Conversion, Converter as _, Delivery, Item, Lead, Outcome, at, email, is_absent, join, list,
-    phone_with_codes, text, text_of, texts, time, yes,
+    Conversion, Converter as _, Delivery, Item, Lead, Outcome, at, email, join, list,
+    phone_with_codes, text, texts, time, yes,
 };
 
-/// What begins a note with an explanation.
-const MARK: &str = "explain: ";
-
-/// Attributes that a new converter names; a person adds others.
-const MAX_ATTRIBUTES: usize = 40;
+use self::search::Search;
 
 /// Where the leads of a source are, and from where each field comes.
 #[derive(Debug, Default)]
@@ -50,6 +49,25 @@ pub enum Field {
     Campaign(String),
     /// With the name of the attribute.
     Attribute(String),
+}
+
+impl Field {
+    /// The name of the contract, and what stands beside its value.
+    pub fn name(&self) -> (&'static str, Option<&str>) {
+        match self {
+            Self::ExternalId => ("externalId", None),
+            Self::IsTest => ("isTest", None),
+            Self::Name => ("name", None),
+            Self::Phone => ("phones", None),
+            Self::Email => ("emails", None),
+            Self::Message => ("message", None),
+            Self::Listing(kind) => ("listings", Some(kind)),
+            Self::OccurredAt => ("occurredAt", None),
+            Self::Source => ("source", None),
+            Self::Campaign(name) => ("campaign", Some(name)),
+            Self::Attribute(name) => ("attributes", Some(name)),
+        }
+    }
 }
 
 /// How a value is put together from places.
@@ -87,7 +105,8 @@ pub fn find(case: &Case) -> Result<Recipe, String> {
     let config = serde_json::from_value(json!({"explain": true}));
     let config = config.map_err(|error| error.to_string())?;
     let read = Mapping::convert(&config, &delivery).map_err(|problem| problem.message)?;
-    let explained: Vec<Value> = explanations(&read);
+    let noted = json!({"notes": read.notes});
+    let (explained, _) = tried::explained(&noted);
     let leads = read.items.iter().enumerate();
     let mut leads = leads.filter_map(|(index, item)| match &item.outcome {
         Outcome::Lead(lead) => Some((index, lead)),
@@ -235,13 +254,6 @@ impl Expression {
     }
 }
 
-fn explanations(read: &Conversion) -> Vec<Value> {
-    let marked = read.notes.iter().filter_map(|note| note.strip_prefix(MARK));
-    marked
-        .filter_map(|note| serde_json::from_str(note).ok())
-        .collect()
-}
-
 fn why_no_lead(read: &Conversion) -> String {
     let mut items = read.items.iter();
     let why = items.find_map(|item| match &item.outcome {
@@ -308,376 +320,6 @@ fn path_of_list(steps: &[Step]) -> String {
         Step::Key(name) => joined(&path, &key(name)),
         _ => joined(&path, "[*]"),
     })
-}
-
-/// The search for expressions that give the values of one lead.
-struct Search<'a> {
-    body: &'a Value,
-    item: &'a Value,
-    /// The explanations of this item.
-    notes: Vec<&'a Value>,
-}
-
-impl Search<'_> {
-    fn lines(&self, lead: &Lead) -> Vec<Line> {
-        let mut lines = Vec::new();
-        let mut add = |field: Field, value: Option<Expression>| {
-            lines.extend(value.map(|value| Line { field, value }));
-        };
-        let text = |name: &str, target: &Option<String>| {
-            target.as_ref().map(|target| self.text(name, target))
-        };
-        add(Field::ExternalId, text("externalId", &lead.external_id));
-        add(Field::IsTest, self.truth(lead.is_test));
-        add(Field::Name, text("name", &lead.name));
-        let phones = lead.phones.iter().map(|phone| self.phone(phone));
-        for phone in self.as_list(phones.collect(), &lead.phones) {
-            add(Field::Phone, Some(phone));
-        }
-        let emails = lead.emails.iter().map(|email| self.email(email));
-        for email in self.as_list(emails.collect(), &lead.emails) {
-            add(Field::Email, Some(email));
-        }
-        add(Field::Message, text("message", &lead.message));
-        for listing in &lead.listings {
-            let value = self.text("listings", &listing.reference);
-            add(Field::Listing(listing.kind.clone()), Some(value));
-        }
-        add(
-            Field::OccurredAt,
-            lead.occurred_at.as_ref().map(|target| self.time(target)),
-        );
-        add(Field::Source, text("source", &lead.source));
-        for (name, target) in &lead.campaign {
-            add(
-                Field::Campaign(name.clone()),
-                Some(self.text("campaign", target)),
-            );
-        }
-        for (name, json) in &lead.attributes {
-            let value = serde_json::from_str(json).unwrap_or_default();
-            lines.extend(self.attributes(name, &value));
-        }
-        let is_attribute = |line: &Line| matches!(line.field, Field::Attribute(_));
-        let others = lines.iter().filter(|line| !is_attribute(line)).count();
-        lines.truncate(others + MAX_ATTRIBUTES);
-        lines
-    }
-
-    /// Returns the places at which the converter read a field, down to their scalars.
-    fn places(&self, field: &str) -> Vec<Place> {
-        let of_field = self.notes.iter().filter(|note| note["field"] == field);
-        let paths = of_field.flat_map(|note| note["from"].as_array().into_iter().flatten());
-        let mut places = Vec::new();
-        for path in paths.filter_map(Value::as_str) {
-            let place = match path.strip_prefix("$.") {
-                Some(path) => Place {
-                    in_body: true,
-                    path: path.to_owned(),
-                },
-                None => Place {
-                    in_body: false,
-                    path: path.to_owned(),
-                },
-            };
-            if let Some(value) = at(place.root(self.item, self.body), &place.path) {
-                scalars(place, value, &mut places);
-            }
-        }
-        let labelled = places.into_iter().map(|place| self.labelled(place));
-        labelled.collect()
-    }
-
-    /// Returns a place in a list of questions by its question in place of its index: the order may change.
-    fn labelled(&self, place: Place) -> Place {
-        let Ok(path) = Path::parse(&place.path) else {
-            return place;
-        };
-        let mut value = place.root(self.item, self.body);
-        let mut out = String::new();
-        for step in &path.steps {
-            let next = below(value, step);
-            out = match step {
-                Step::Key(name) => joined(&out, &key(name)),
-                Step::Index(index) => {
-                    let filter = value.as_array().and_then(|list| filter(list, *index));
-                    let step = filter.unwrap_or_else(|| format!("[{index}]"));
-                    joined(&out, &step)
-                }
-                _ => return place,
-            };
-            value = next;
-        }
-        Place { path: out, ..place }
-    }
-
-    fn read(&self, place: &Place) -> Option<String> {
-        text_at(place, self.item, self.body)
-    }
-
-    fn is(&self, expression: &Expression, target: &str) -> bool {
-        expression.text(self.item, self.body).as_deref() == Some(target)
-    }
-
-    fn text(&self, field: &str, target: &str) -> Expression {
-        let places = self.places(field);
-        let single = places.iter().cloned().map(Expression::Text);
-        let pairs = pairs(&places).map(Expression::Join);
-        let mut all = single.chain(pairs);
-        let found = all.find(|expression| self.is(expression, target));
-        drop(all);
-        found.unwrap_or(Expression::Unknown(places))
-    }
-
-    fn phone(&self, target: &str) -> Expression {
-        let places = self.places("phones");
-        let codes: Vec<Option<&Place>> =
-            [None].into_iter().chain(places.iter().map(Some)).collect();
-        let mut all = codes.iter().flat_map(|country| {
-            codes.iter().flat_map(|area| {
-                places.iter().map(|number| Expression::Phone {
-                    number: number.clone(),
-                    area: area.cloned(),
-                    country: country.cloned(),
-                })
-            })
-        });
-        let found = all.find(|expression| self.is(expression, target));
-        found.unwrap_or(Expression::Unknown(places))
-    }
-
-    /// Returns the expression of a list in place of those of its elements: there may be more of them.
-    fn as_list(&self, values: Vec<Expression>, targets: &[String]) -> Vec<Expression> {
-        let place = match values.first() {
-            Some(Expression::Email(place)) => place,
-            Some(Expression::Phone {
-                number,
-                area: None,
-                country: None,
-            }) => number,
-            _ => return values,
-        };
-        let Some((list, rest)) = place.path.rsplit_once("[0]") else {
-            return values;
-        };
-        let each = Expression::Each(Place {
-            in_body: place.in_body,
-            path: format!("{list}[*]{rest}"),
-        });
-        match each.texts(self.item, self.body) == targets {
-            true => vec![each],
-            false => values,
-        }
-    }
-
-    fn email(&self, target: &str) -> Expression {
-        let places = self.places("emails");
-        let mut all = places.iter().cloned().map(Expression::Email);
-        let found = all.find(|expression| self.is(expression, target));
-        found.unwrap_or(Expression::Unknown(places))
-    }
-
-    fn time(&self, target: &str) -> Expression {
-        let places = self.places("occurredAt");
-        let single = places.iter().map(|place| vec![place.clone()]);
-        let mut all = single.chain(pairs(&places)).map(Expression::Time);
-        let found = all.find(|expression| self.is(expression, target));
-        drop(all);
-        found.unwrap_or(Expression::Unknown(places))
-    }
-
-    fn truth(&self, is_test: bool) -> Option<Expression> {
-        let mut places = self.places("isTest").into_iter();
-        places
-            .find(|place| yes(self.read(place)) == is_test)
-            .map(Expression::Yes)
-    }
-
-    /// Returns the lines for an attribute: one, or one for each member that is left of an object of which
-    /// fields were read.
-    fn attributes(&self, name: &str, value: &Value) -> Vec<Line> {
-        let line = |name: String, value: Expression| Line {
-            field: Field::Attribute(name),
-            value,
-        };
-        let own = [(false, self.item), (true, self.body)];
-        for (in_body, root) in own {
-            let member = root.as_object().and_then(|fields| fields.get(name));
-            let place = Place {
-                in_body,
-                path: key(name),
-            };
-            if member == Some(value) {
-                return vec![line(name.to_owned(), Expression::Value(place))];
-            }
-            if let (Some(all), Value::Object(_)) = (member, value) {
-                return left_of(name, &place, all, value);
-            }
-        }
-        let path = answer_to(self.item, name, value);
-        let place = path.map(|path| {
-            Expression::Value(Place {
-                in_body: false,
-                path,
-            })
-        });
-        vec![line(
-            name.to_owned(),
-            place.unwrap_or(Expression::Unknown(Vec::new())),
-        )]
-    }
-}
-
-/// Returns a line for each member that is left of an object of which fields were read, at any depth.
-fn left_of(name: &str, place: &Place, all: &Value, left: &Value) -> Vec<Line> {
-    let line = |value: Expression| {
-        vec![Line {
-            field: Field::Attribute(name.to_owned()),
-            value,
-        }]
-    };
-    if all == left {
-        return line(Expression::Value(place.clone()));
-    }
-    let (Value::Object(all), Value::Object(left)) = (all, left) else {
-        return line(Expression::Unknown(vec![place.clone()]));
-    };
-    let inner = left.iter().flat_map(|(member, left)| {
-        let place = Place {
-            in_body: place.in_body,
-            path: joined(&place.path, &key(member)),
-        };
-        let whole = all.get(member).unwrap_or(&Value::Null);
-        left_of(&format!("{name}.{member}"), &place, whole, left)
-    });
-    inner.collect()
-}
-
-/// Adds the places of the scalars in a value.
-fn scalars(place: Place, value: &Value, out: &mut Vec<Place>) {
-    const MOST: usize = 16;
-    let inner = |step: &str| Place {
-        in_body: place.in_body,
-        path: joined(&place.path, step),
-    };
-    match value {
-        _ if out.len() >= MOST => {}
-        Value::Object(fields) if !fields.contains_key("#text") => {
-            for (name, value) in fields {
-                scalars(inner(&key(name)), value, out);
-            }
-        }
-        Value::Array(items) => {
-            for (index, value) in items.iter().enumerate() {
-                scalars(inner(&format!("[{index}]")), value, out);
-            }
-        }
-        value if is_absent(value) || out.contains(&place) => {}
-        value => {
-            // An element of XML: its text, and its attributes.
-            let fields = value.as_object().into_iter().flatten();
-            let beside = fields.filter(|(name, _)| name.starts_with('@'));
-            let beside: Vec<Place> = beside.map(|(name, _)| inner(&key(name))).collect();
-            out.push(place);
-            out.extend(beside);
-        }
-    }
-}
-
-fn pairs(places: &[Place]) -> impl Iterator<Item = Vec<Place>> + '_ {
-    places.iter().flat_map(move |first| {
-        let others = places.iter().filter(move |second| *second != first);
-        others.map(move |second| vec![first.clone(), second.clone()])
-    })
-}
-
-/// The keys under which a question is, best first: a name of its own changes less than its wording.
-const LABELS: [&str; 16] = [
-    "@part",
-    "column_id",
-    "key",
-    "slug",
-    "field.ref",
-    "name",
-    "question",
-    "pergunta",
-    "pregunta",
-    "label",
-    "title",
-    "column_name",
-    "field_name",
-    "field",
-    "id",
-    "field.id",
-];
-
-/// Returns the bracket that finds an element of a list by its question, if no other element has the same.
-fn filter(list: &[Value], index: usize) -> Option<String> {
-    LABELS.iter().find_map(|label| {
-        let question = |element: &Value| text(element, label);
-        let wanted = question(list.get(index)?)?;
-        let same = list
-            .iter()
-            .filter(|element| question(element).as_deref() == Some(&wanted));
-        (same.count() == 1 && text_of(at(&list[index], label)?).is_some())
-            .then(|| format!("[?{label}={}]", written(&wanted)))
-    })
-}
-
-/// Returns a text as a filter has it.
-fn written(text: &str) -> String {
-    match text.contains([']', '"', '\\']) {
-        true => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
-        false => text.to_owned(),
-    }
-}
-
-/// Returns the path of the answer to a question in a list under any name.
-fn answer_to(value: &Value, question: &str, answer: &Value) -> Option<String> {
-    let below = |step: String, inner: &Value| {
-        let rest = answer_to(inner, question, answer)?;
-        Some(joined(&step, &rest))
-    };
-    match value {
-        Value::Object(fields) => fields
-            .iter()
-            .find_map(|(name, inner)| below(key(name), inner)),
-        Value::Array(list) => {
-            let mut elements = list.iter().enumerate();
-            let own = elements.clone().find_map(|(index, element)| {
-                asks(element, question).then_some(())?;
-                let mut members = element.as_object()?.iter();
-                let (member, value) = members.find(|(_, value)| is_answer(value, answer))?;
-                let path = joined(&filter(list, index)?, &key(member));
-                Some(if value == answer {
-                    path
-                } else {
-                    joined(&path, "[0]")
-                })
-            });
-            own.or_else(|| {
-                elements.find_map(|(index, element)| below(format!("[{index}]"), element))
-            })
-        }
-        _ => None,
-    }
-}
-
-/// Whether a question is among the members of an element, or in one of them.
-fn asks(element: &Value, question: &str) -> bool {
-    let is_it = |text: Option<String>| text.as_deref() == Some(question);
-    let mut members = element.as_object().into_iter().flatten();
-    members.any(|(_, value)| {
-        is_it(text_of(value)) || LABELS.iter().any(|label| is_it(text(value, label)))
-    })
-}
-
-/// Whether a value is the answer, or a list with it alone.
-fn is_answer(value: &Value, answer: &Value) -> bool {
-    value == answer
-        || value
-            .as_array()
-            .is_some_and(|list| list.as_slice() == std::slice::from_ref(answer))
 }
 
 #[cfg(test)]
