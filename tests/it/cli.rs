@@ -258,9 +258,8 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&format!("apply {file} --dry-run"), "is as declared");
     check(&format!("apply {file}"), "/ingest-lead/");
     let mapping = mapping();
-    check(&format!("plugin check {mapping}"), "usable");
     let alone = "is the active version, so there is nothing to compare";
-    check(&format!("plugin verify {mapping}"), alone);
+    check(&format!("plugin test {mapping} --on"), alone);
     let listed = service.json("plugin list");
     fields!(listed, {"plugins.0.versions.0.state": "active"});
     let digest = listed["plugins"][0]["digest"].text();
@@ -271,10 +270,10 @@ async fn every_command_works_against_a_running_service(on: On) {
     let keygen = format!("plugin keygen {key}");
     check(&keygen, "ed25519:");
     has!(service.fail(&keygen), "already exists");
-    let sign = format!("plugin sign {mapping} --key {key} -o {signed}");
-    check(&sign, "is signed by ed25519:");
-    let another = "activating it needs --accept new-publisher";
-    check(&format!("plugin check {signed}"), another);
+    let sign = format!("plugin publish {mapping} --key {key} -o {signed}");
+    check(&sign, " and is signed by ed25519:");
+    let another = "belongs to the inbox, but this version comes from the signing key";
+    has!(service.fail(&format!("plugin test {signed} --on")), another);
     the_folder_of_another_project_is_refused(&service, folder.path(), &signed);
     check("connection list", "checked");
     a_repair_is_followed_shown_and_undone(&service, folder.path(), &key);
@@ -289,15 +288,13 @@ fn the_folder_of_another_project_is_refused(service: &Service, folder: &Path, bu
     let lock = "name = \"ana\"\nkind = \"converter\"\nbuild = [\"true\"]\n";
     std::fs::write(project.join("leadhost.toml"), lock).unwrap();
     let project = project.display();
-    for (command, flags) in [
-        ("verify", ""),
-        ("activate", "--accept all"),
-        ("shadow", "--for 1h"),
-    ] {
-        let said = service.fail(&format!("plugin {command} {project} {flags}"));
+    for command in [format!("test {project} --on"), format!("publish {project}")] {
+        let said = service.fail(&format!("plugin {command}"));
         let differs = "`name` is \"ana\", but the plugin that the project builds has \"mapping\"";
-        has!(said, differs, "nothing was changed"; "{command}");
+        has!(said, differs; "{command}");
     }
+    let shadow = format!("plugin rollout start {project} --shadow");
+    has!(refused(folder, 2, &shadow), "is a folder", "plugin publish");
 }
 
 /// Another version of the portal's converter repairs what the first one converted.
@@ -306,11 +303,11 @@ fn a_repair_is_followed_shown_and_undone(service: &Service, folder: &Path, key: 
     let Digest(first) = Digest::compute(&std::fs::read(&portal).unwrap());
     let (portal, signed) = (portal.display(), folder.join("portal.wasm"));
     let signed = signed.display();
-    service.run(&format!("plugin sign {portal} --key {key} -o {signed}"));
+    service.run(&format!("plugin publish {portal} --key {key} -o {signed}"));
     let replay = format!("delivery replay --converted-by {first}");
     has!(service.fail(&replay), "activate another version first");
     let accept = "--accept new-publisher --accept same-version";
-    service.run(&format!("plugin activate {signed} {accept}"));
+    service.run(&format!("plugin publish {signed} {accept}"));
     has!(service.run(&replay), "It would change");
     let applied = service.run(&format!("{replay} --apply"));
     has!(applied, "Replayed 1 of 1 delivery");
@@ -409,7 +406,10 @@ secrets = { t = "env:LEADHOST_TEST_NOT_SET" }
         ],
     );
     check("plugin rollback mapping", &["was active before"]);
-    check(&format!("plugin activate {file}"), &["not WebAssembly"]);
+    check(
+        &format!("plugin publish {file}"),
+        &["neither a component nor a core module"],
+    );
     let deliveries = "`leadhost delivery list`";
     check("delivery show 17", &["no delivery `17`", deliveries]);
     let shows = "`leadhost delivery show`";
@@ -447,7 +447,7 @@ fn a_value_that_the_service_refuses_is_wrong_usage_and_named_as_it_was_typed() {
     check("outbox --state nosuch", "`--state nosuch` is not a state");
     check("outbox status 17 nosuch", "`nosuch` is not a status");
     check("outbox reply 17 Oi", "neither a message's id nor a phone");
-    check("plugin activate mapping@zz", "too short for a digest");
+    check("plugin publish mapping@zz", "too short for a digest");
     check("etl rebuild --set nosuch", "no metric set `nosuch`");
     let phone = "contact erase --yes --workspace demo --phone notaphone";
     check(phone, "`--phone` is not a number");
@@ -461,8 +461,11 @@ fn a_value_that_the_service_refuses_is_wrong_usage_and_named_as_it_was_typed() {
     let no_need = "key create --kind admin --workspace demo";
     check(no_need, "takes no workspace");
     let mapping = mapping();
-    check(&format!("plugin verify {mapping} --last 0"), "`--last 0`");
-    let word = format!("plugin activate {mapping} --accept nosuch");
+    check(
+        &format!("plugin test {mapping} --on --last 0"),
+        "`--last 0`",
+    );
+    let word = format!("plugin publish {mapping} --accept nosuch");
     check(&word, "`nosuch` cannot be accepted");
 }
 
@@ -472,7 +475,7 @@ fn a_component_and_a_folder_of_cases_that_are_missing_are_named() {
     let own = |name: &str| folder.path().join(name).display().to_string();
     let (component, golden) = (own("a.wasm"), own("golden"));
     let pack = || {
-        let pack = format!("plugin pack {component} --golden {golden} -o b");
+        let pack = format!("plugin publish {component} --golden {golden} -o b");
         refused(folder.path(), 1, &pack)
     };
     let said = pack();
@@ -619,7 +622,7 @@ fn a_command_in_a_message_repeats_the_flags_that_lead_to_the_service() {
         let said = String::from_utf8_lossy(&said);
         has!(said, &format!("`leadhost {named} --data-dir {data}`"); "{arguments}");
     };
-    check("status", "plugin activate FILE");
+    check("status", "plugin publish FILE");
     // The service itself names this one.
     check("outbox resolve 17 --give-up", "outbox");
     check("plugin impact mapping", "plugin list");

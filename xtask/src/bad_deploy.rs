@@ -200,7 +200,7 @@ impl Scenario {
             folder.display(),
             data.display()
         );
-        terminal.runs(&format!("plugin activate {}", file(RIGHT)))?;
+        terminal.runs(&format!("plugin publish {}", file(RIGHT)))?;
         let applied = terminal.runs("apply workspace.toml")?;
         let workspace = Workspace::applied(&gateways[0], &applied)?;
         Ok(Self {

@@ -239,7 +239,7 @@ fn serve(
         .env_remove("LEADHOST_CONFIG")
         .env_remove("LEADHOST_ADMIN")
         .env_remove("LEADHOST_ADMIN_KEY")
-        .args(["plugin", "activate"])
+        .args(["plugin", "publish"])
         .arg(&file)
         .arg("--data-dir")
         .arg(folder)
@@ -247,7 +247,7 @@ fn serve(
         .output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("`leadhost plugin activate` failed: {said}").into());
+        return Err(format!("`leadhost plugin publish` failed: {said}").into());
     }
     let delivery = source.one()?;
     let took = began.elapsed();
@@ -404,6 +404,6 @@ fn notes(report: &mut Report, arguments: &Arguments) {
     ));
     report.note(memory_note());
     report.note(
-        "From the file until it serves: `leadhost plugin activate` uploads it, the service compiles, tries and compares it, and a lead that is sent after the command is converted by it and answered.",
+        "From the file until it serves: `leadhost plugin publish` uploads it, the service compiles, tries and compares it, and a lead that is sent after the command is converted by it and answered.",
     );
 }

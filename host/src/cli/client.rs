@@ -86,9 +86,6 @@ pub struct ServiceAddress {
 // How to reach a service on another machine.
 #[derive(Args, Clone)]
 pub struct RemoteFlags {
-    /// An admin key of that service [default: that of LEADHOST_ADMIN_KEY]
-    #[arg(long, value_name = "KEY")]
-    key: Option<String>,
     /// Send the key over plain HTTP to another machine, where others may read it
     #[arg(long)]
     plain_http: bool,
@@ -164,14 +161,7 @@ impl ServiceAddress {
         remote: &RemoteFlags,
     ) -> CommandResult<AdminClient> {
         let Some(address) = address else {
-            return match &remote.key {
-                Some(key) => Self {
-                    admin_key: Some(key.clone()),
-                    ..self.clone()
-                }
-                .client(),
-                None => self.client(),
-            };
+            return self.client();
         };
         let target = AdminTarget::parse(address)?;
         if !target.is_private() && !remote.plain_http {
@@ -180,10 +170,9 @@ impl ServiceAddress {
             ))
             .hint("write https://HOST, use a tunnel to this machine (ssh -L), or pass --plain-http in a network that you trust"));
         }
-        let key = remote.key.as_deref().or(self.admin_key.as_deref());
-        let key = key.ok_or_else(|| {
+        let key = self.admin_key.as_deref().ok_or_else(|| {
             CommandFailure::usage(format!("no admin key for {address}"))
-                .hint("pass it with --key, or set LEADHOST_ADMIN_KEY; the key of a data folder is only for the service of that folder")
+                .hint("pass it with --admin-key, or set LEADHOST_ADMIN_KEY; the key of a data folder is only for the service of that folder")
         })?;
         Ok(AdminClient {
             tls: tls_to(&target, self.ca.as_deref())?,
@@ -258,7 +247,7 @@ fn tls_to(target: &AdminTarget, ca: Option<&Path>) -> CommandResult<Option<TlsCo
 fn given_key(text: &str) -> CommandResult<PlainKey> {
     let origin = match is_from_environment(KEY_VARIABLE, text) {
         true => KEY_VARIABLE,
-        false => "--key or --admin-key",
+        false => "--admin-key",
     };
     PlainKey::parse_as(KeyKind::Admin, text.trim()).map_err(|why| {
         CommandFailure::usage(format!("the value of {origin} is not an admin key: {why}"))

@@ -69,16 +69,14 @@ impl ServiceFlags {
 const ADMIN: &str = "--admin";
 
 /// Commands that need no service and take none of these flags.
-const WITHOUT_SERVICE: [&str; 10] = [
+const WITHOUT_SERVICE: [&str; 8] = [
     "plugin dev",
     "plugin doctor",
     "plugin keygen",
     "plugin new",
-    "plugin pack",
     "plugin pull",
     "plugin push",
     "plugin run",
-    "plugin sign",
     "plugin test",
 ];
 
@@ -146,8 +144,8 @@ mod tests {
         );
         check("An open `leadhost outbox", "An open `leadhost outbox");
         check(
-            "A core module: `leadhost plugin pack FILE -o OUT`.",
-            "A core module: `leadhost plugin pack FILE -o OUT`.",
+            "A key: `leadhost plugin keygen FILE`.",
+            "A key: `leadhost plugin keygen FILE`.",
         );
     }
 }

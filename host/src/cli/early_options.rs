@@ -79,7 +79,7 @@ mod tests {
                 "delivery list --json --data-dir=d",
             ),
             ("plugin list --data-dir d", "plugin list --data-dir d"),
-            ("plugin activate list --json", "plugin activate list --json"),
+            ("plugin publish list --json", "plugin publish list --json"),
             ("--version", "--version"),
             ("--data-dir d --help", "--help"),
         ] {

@@ -23,6 +23,7 @@ mod doctor;
 mod early_options;
 mod etl;
 mod failure;
+mod former;
 mod instance;
 mod key;
 mod lines;
@@ -76,7 +77,7 @@ enum Command {
     /// Create, list and revoke keys of partners, workspaces and operators
     #[command(subcommand)]
     Key(key::KeyCommand),
-    /// Write, test, check, activate and roll back converters and adapters
+    /// Write, test, publish and roll back converters and adapters
     #[command(subcommand)]
     Plugin(plugin::Plugin),
     /// Try configurations of the mapping converter
@@ -139,8 +140,19 @@ enum Command {
 }
 
 pub fn main() -> ExitCode {
-    let arguments = early_options::behind_command(&Arguments::command(), std::env::args_os());
-    match run(Arguments::parse_from(arguments)) {
+    let program = Arguments::command();
+    let arguments = early_options::behind_command(&program, std::env::args_os());
+    let parsed = match Arguments::try_parse_from(&arguments) {
+        Ok(parsed) => parsed,
+        Err(error) => match former::say(&program, &arguments) {
+            Some(said) => {
+                output::complain(&said);
+                return ExitCode::from(2);
+            }
+            None => error.exit(),
+        },
+    };
+    match run(parsed) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             output::complain(&failure.to_string());

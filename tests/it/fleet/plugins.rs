@@ -190,7 +190,7 @@ async fn a_frozen_host_serves_no_old_version_when_it_continues() {
         std::fs::write(&path, version(name)).unwrap();
         path.display().to_string()
     };
-    awake.run(&["plugin", "activate", &component("1.0.0")]);
+    awake.run(&["plugin", "publish", &component("1.0.0")]);
     let file = files.path().join("workspace.toml");
     let begin = "[workspace]\nslug = \"demo\"\nname = \"Demo\"\n[[partners]]\nname = \"acme\"\n";
     std::fs::write(&file, format!("{begin}{}", harm("good", "", 0))).unwrap();
@@ -203,7 +203,7 @@ async fn a_frozen_host_serves_no_old_version_when_it_continues() {
     asleep.freeze();
     // The activation waits until the frozen host counts as dead.
     let second = component("1.1.0");
-    tokio::task::block_in_place(|| awake.run(&["plugin", "activate", &second]));
+    tokio::task::block_in_place(|| awake.run(&["plugin", "publish", &second]));
     asleep.thaw();
     let digest = Digest::compute(&version("1.1.0")).to_string();
     until("it serves again", async || {

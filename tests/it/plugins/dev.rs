@@ -7,6 +7,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
 use hyper::Method;
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_golden::{append_section, load_dir, pack};
@@ -419,10 +420,12 @@ fn a_file_of_another_project_is_refused_with_the_key_and_both_values() {
     put_lock(&base, ("misbehave", "converter"), &COPY);
     base.run("plugin test ana --write");
     put_lock(&base, ("ana", "converter"), &COPY);
+    let key = PlainKey::generate(KeyKind::Admin);
+    let key = key.reveal();
     for command in [
         "plugin test ana",
         "plugin run ana ana/next.wasm",
-        "plugin check ana --offline",
+        &format!("plugin publish ana --to 127.0.0.1:1 --admin-key {key}"),
     ] {
         has!(base.fail(1, command), differs; "{command}");
     }

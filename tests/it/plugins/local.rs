@@ -117,21 +117,20 @@ fn repository(path: &str) -> PathBuf {
 
 const LEAD: &str = r#"{"id": "f-1", "nome": "Lia Campos", "email": "lia@example.com"}"#;
 
-// ---- check
+// ---- a component file
 
 #[test]
-fn a_plugin_is_checked_without_a_service() {
+fn a_plugin_is_tried_without_a_service() {
     let base = CommandFolder::with_form();
-    let alone = base.fail(1, "plugin check form.wasm");
-    has!(alone, "no service runs on", "--offline");
-
-    let offline = "plugin check form.wasm --offline";
-    let usable = "converter: usable, 26 golden cases";
-    has!(base.run(offline), "example-form 1.0.0 (", usable);
-    let report = base.json(offline);
-    assert_eq!(report["contract"], "leadhost:converter@1.0.0");
+    let test = "plugin test form.wasm";
+    has!(base.run(test), "26 golden cases of form.wasm passed");
+    let report = base.json(test);
+    fields!(report, {"name": "example-form", "contract": "leadhost:converter@1.0.0", "golden": 26});
     let engine = format!("engine {}", report["engine"].text());
-    has!(base.ends(0, &format!("{offline} --engine")), &engine);
+    has!(base.ends(0, &format!("{test} --engine")), &engine);
+    has!(base.fail(1, &format!("{test} --on")), "no service runs on");
+    has!(base.fail(2, "plugin test form@9b0f7a3c"), "--on");
+    has!(base.fail(2, &format!("{test} --last 5")), "--on");
 }
 
 #[test]
@@ -142,25 +141,25 @@ fn an_unsigned_component_is_refused_as_the_service_of_the_configuration_would_do
     let key = key.unwrap();
     let given = format!("[plugins]\ntrusted_keys = \"{key}\"\n");
     base.put("leadhost.toml", given);
-    let check = "plugin check --offline --config leadhost.toml";
-    let refused = base.fail(1, &format!("{check} form.wasm"));
+    let test = "plugin test --config leadhost.toml";
+    let refused = base.fail(1, &format!("{test} form.wasm"));
     has!(refused, "form.wasm: ", "is not signed");
-    has!(refused, "leadhost plugin sign");
-    base.run("plugin sign form.wasm --key own.key -o signed.wasm");
-    has!(base.run(&format!("{check} signed.wasm")), "usable");
+    has!(refused, "leadhost plugin publish FILE --key");
+    base.run("plugin publish form.wasm --key own.key -o signed.wasm");
+    has!(base.run(&format!("{test} signed.wasm")), "passed");
 }
 
 #[test]
 fn a_signature_that_does_not_cover_new_golden_cases_is_removed() {
     let base = CommandFolder::with_form();
     base.run("plugin keygen own.key");
-    base.run("plugin sign form.wasm --key own.key");
+    base.run("plugin publish form.wasm --key own.key -o form.wasm");
     base.put_golden("golden");
-    let pack = "plugin pack form.wasm --golden golden -o other.wasm";
+    let pack = "plugin publish form.wasm --golden golden -o other.wasm";
     lacks!(base.run(pack), "sign it again");
     std::fs::remove_dir_all(base.path("golden/blanks")).unwrap();
     has!(base.run(pack), "sign it again");
-    has!(base.run("plugin check other.wasm --offline"), "usable");
+    has!(base.run("plugin test other.wasm"), "passed");
 }
 
 // ---- test
@@ -196,7 +195,7 @@ fn without_a_folder_the_cases_in_the_component_run() {
 fn golden_cases_that_loop_end_together() {
     let base = CommandFolder::with_golden(guests::looping());
     base.put("host.toml", b"[plugins]\ndeadline_ms = 200\n");
-    let test = "plugin test plugin.wasm --golden golden --service-config host.toml";
+    let test = "plugin test plugin.wasm --golden golden --config host.toml";
     let three = "3 of 26 golden cases of golden fail; 23 after the slow ones were not run";
     has!(base.fail(1, test), three);
 }
@@ -338,17 +337,11 @@ fn a_configuration_or_a_body_that_the_service_does_not_take_is_refused_before_th
 fn a_refusal_names_the_file_and_an_address_in_a_registry_what_takes_it() {
     let base = CommandFolder::new();
     base.put("odd.wasm", "no component");
-    for command in ["plugin check odd.wasm --offline", "plugin test odd.wasm"] {
-        has!(base.fail(1, command), "odd.wasm");
-    }
-    let key = leadhost_domain::key::PlainKey::generate(leadhost_domain::key::KeyKind::Admin);
+    has!(base.fail(1, "plugin test odd.wasm"), "odd.wasm");
     let address = "oci://registry.example/ana:1";
-    let to = format!("--to http://127.0.0.1:9 --key {}", key.reveal());
-    for command in [format!("publish {address} {to}"), format!("test {address}")] {
-        let said = base.fail(2, &format!("plugin {command}"));
-        for what in ["plugin pull", "plugin activate"] {
-            has!(said, &format!("`leadhost {what} {address}`"));
-        }
+    let said = base.fail(2, &format!("plugin test {address}"));
+    for what in ["plugin pull", "plugin publish"] {
+        has!(said, &format!("`leadhost {what} {address}`"));
     }
 }
 
@@ -360,10 +353,10 @@ fn a_project_is_named_by_its_folder() {
     base.put("build/plugin.wasm", guests::example_form());
     base.put_golden("golden");
     has!(base.run("plugin test ."), "26 golden cases");
-    let passed = "26 golden cases passed";
-    has!(base.run("plugin check . --offline"), passed);
-    base.run("plugin pack . -o packed.wasm");
-    has!(base.run("plugin check packed.wasm --offline"), passed);
+    let written = base.run("plugin publish . -o packed.wasm");
+    has!(written, "packed.wasm carries 26 golden cases");
+    std::fs::remove_dir_all(base.path("golden")).unwrap();
+    has!(base.run("plugin test packed.wasm"), "26 golden cases");
 }
 
 #[test]
@@ -371,24 +364,19 @@ fn a_core_module_is_taken_in_place_of_a_component() {
     let base = CommandFolder::with_golden(guests::rust_module("example-form"));
     let passed = "26 golden cases of golden passed";
     has!(base.run("plugin test plugin.wasm"), passed);
-    has!(base.run("plugin check plugin.wasm --offline"), "usable");
-    let packed = base.run("plugin pack plugin.wasm -o whole.wasm");
-    has!(packed, "without golden cases");
-    let again = base.fail(2, "plugin pack whole.wasm -o again.wasm");
-    has!(again, "--golden DIR");
-    base.run("plugin check whole.wasm --offline");
+    let packed = base.run("plugin publish plugin.wasm -o whole.wasm");
+    has!(packed, "no golden cases", "--golden DIR");
+    has!(base.run("plugin test whole.wasm"), passed);
 
-    // Signed is the component that is made of it, which does not take the module's place.
+    // Signed is the component that is made of it.
     base.run("plugin keygen key.pem");
-    let sign = "plugin sign plugin.wasm --key key.pem";
-    has!(base.fail(2, sign), "core module", "--output");
-    base.run(&format!("{sign} -o signed.wasm"));
-    has!(base.run("plugin check signed.wasm --offline"), "usable");
+    base.run("plugin publish plugin.wasm --key key.pem -o signed.wasm");
+    has!(base.run("plugin test signed.wasm"), passed);
 
     // A refusal names the file, and nothing is written.
     let foreign = guests::importing_module("env", "emscripten_now");
     base.put("foreign.wasm", foreign);
-    let said = base.fail(1, "plugin pack foreign.wasm -o out.wasm");
+    let said = base.fail(1, "plugin publish foreign.wasm -o out.wasm");
     has!(said, "foreign.wasm: ", "env.emscripten_now");
     assert!(!base.path("out.wasm").exists());
 }

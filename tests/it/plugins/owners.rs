@@ -166,7 +166,7 @@ async fn a_file_of_the_inbox_does_not_take_a_name_over(on: On) {
     let reason = &refusals[0].reason;
     has!(
         reason,
-        "leadhost plugin activate",
+        "leadhost plugin publish",
         "grab.wasm --accept fewer-cases --accept new-publisher"
     );
 }

@@ -39,7 +39,7 @@ async fn what_cannot_serve_is_refused_each_with_its_own_reason() {
             "a core module",
             b"\0asm\x01\0\0\0".to_vec(),
             |error| matches!(error, LoadError::CoreModule),
-            "`leadhost plugin pack FILE -o OUT` turns it into a component",
+            "`leadhost plugin publish FILE -o OUT` turns it into a component",
         ),
         // Even if this program made it.
         (

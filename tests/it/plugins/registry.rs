@@ -317,7 +317,7 @@ async fn a_component_of_a_registry_is_activated_and_the_store_keeps_where_it_cam
     };
 
     let (tag, first, digest) = push("1.0.0", "latest");
-    let (said, note) = run(&format!("plugin activate {tag} --json"));
+    let (said, note) = run(&format!("plugin publish {tag} --json"));
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["digest"], json!(digest));
     has!(note, &format!("pulled {first}"));
@@ -325,8 +325,8 @@ async fn a_component_of_a_registry_is_activated_and_the_store_keeps_where_it_cam
     // The tag moves on; the digest does not.
     let (_, second, newer) = push("1.1.0", "latest");
     let by_digest = by_digest(&second);
-    run(&format!("plugin verify {tag}"));
-    run(&format!("plugin activate {by_digest}"));
+    run(&format!("plugin test {tag} --on"));
+    run(&format!("plugin publish {by_digest}"));
     let (list, _) = run("plugin list --json");
     let list: Value = serde_json::from_str(&list).unwrap();
     let versions = list["plugins"][0]["versions"].list();
@@ -341,7 +341,7 @@ async fn a_component_of_a_registry_is_activated_and_the_store_keeps_where_it_cam
     has!(table, &first, &by_digest);
 
     // Bytes that are stored already keep their origin; the audit has each activation.
-    run(&format!("plugin activate {first} --accept older"));
+    run(&format!("plugin publish {first} --accept older"));
     let (audit, _) = run("audit --json");
     has!(audit, &first, &by_digest);
 

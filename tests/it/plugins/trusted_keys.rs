@@ -102,7 +102,7 @@ async fn a_component_of_a_trusted_key_serves_and_no_other_one_does(on: On) {
     for path in ["", "?activate=true", "/check"] {
         let (kind, error) = trusting.refused(path, &plain).await;
         assert_eq!(kind, "unsigned");
-        has!(error, "leadhost plugin sign");
+        has!(error, "leadhost plugin publish FILE --key");
         let (kind, error) = trusting.refused(path, &foreign).await;
         assert_eq!(kind, "unknown_signer");
         assert!(error.contains(&theirs.public), "{error}");
@@ -135,7 +135,7 @@ async fn a_file_of_the_inbox_that_no_trusted_key_has_signed_is_refused_with_what
             .find(|one| one.digest.as_ref() == Some(&digest));
         let reason = &found.expect("it is refused for good").reason;
         has!(reason, "plugins.trusted_keys");
-        has!(reason, "After that: `leadhost plugin activate");
+        has!(reason, "After that: `leadhost plugin publish");
     }
     assert_eq!(trusting.stored().await, 0);
     let ours = trusting.ours.sign(&version("1.0.0"));
@@ -212,7 +212,7 @@ async fn a_version_that_served_before_goes_on_serving_with_a_warning(on: On) {
     std::fs::write(file, &unsigned).unwrap();
 
     let service = Service::start_on(&on, &data, &[]);
-    service.run(&format!("plugin activate {file}"));
+    service.run(&format!("plugin publish {file}"));
     lacks!(service.run("status"), "trusted_keys");
     assert!(service.stop());
 
@@ -228,7 +228,7 @@ async fn a_version_that_served_before_goes_on_serving_with_a_warning(on: On) {
 
     let signed = ours.sign(&version("1.1.0"));
     std::fs::write(file, &signed).unwrap();
-    service.run(&format!("plugin activate {file} --accept new-publisher"));
+    service.run(&format!("plugin publish {file} --accept new-publisher"));
     fields!(service.json("status"), {"plugins.0.trusted": true});
     let refused = service.fail("plugin rollback misbehave");
     has!(refused, "is not signed");

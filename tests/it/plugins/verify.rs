@@ -451,7 +451,7 @@ async fn a_refused_rollback_names_the_last_version_that_was_not_rolled_back(on: 
     let refused = verifier.roll_back(&[], 409).await;
     let what = refused["concerns"][0]["what"].text();
     let remedy = format!(
-        "the last version that was not rolled back is 1.0.0: `leadhost plugin activate misbehave@{} --accept older`",
+        "the last version that was not rolled back is 1.0.0: `leadhost plugin publish misbehave@{} --accept older`",
         first.short()
     );
     assert!(what.ends_with(&remedy), "{what}");

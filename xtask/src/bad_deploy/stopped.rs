@@ -20,7 +20,7 @@ impl Scenario {
         let terminal = &self.terminal;
         let (version, does) = (wrong.version, wrong.does);
         terminal.chapter(&format!("Version {version}, which {does}, is refused"));
-        let said = terminal.tries(&format!("plugin activate {}", file(version)))?;
+        let said = terminal.tries(&format!("plugin publish {}", file(version)))?;
         terminal.claim(
             !said.succeeded && said.err.contains(wrong.harm),
             &format!("the activation is refused: leads {}", wrong.harm),

@@ -35,7 +35,7 @@ impl Scenario {
             wrong.version
         ));
         self.portal.send_first(some);
-        terminal.runs(&format!("plugin activate {version} --accept all"))?;
+        terminal.runs(&format!("plugin publish {version} --accept all"))?;
         self.serves(wrong.version)?;
         self.portal.send_first(some);
         self.portal.send_again(first..first + some / 2);

@@ -84,7 +84,7 @@ fn component(made: &Made<'_>) -> Result<Vec<u8>, Failure> {
     }
     let packed = folder().join(format!(".{}.wasm", made.project.language.name));
     let path = packed.to_string_lossy();
-    process::output(&mut made.leadhost(&["plugin", "pack", BUILT, "-o", &path]))?;
+    process::output(&mut made.leadhost(&["plugin", "publish", BUILT, "-o", &path]))?;
     read(&packed)
 }
 

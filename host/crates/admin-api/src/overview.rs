@@ -368,7 +368,7 @@ impl ServiceOverview {
                     plugin.name,
                     plugin.digest.short(),
                 );
-                found.push(ServiceProblem::new(what, "plugin activate FILE", &page));
+                found.push(ServiceProblem::new(what, "plugin publish FILE", &page));
             }
         }
         for plugin in &self.plugins.plugins {

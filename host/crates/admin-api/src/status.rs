@@ -15,7 +15,7 @@ pub struct ServiceStatus {
     /// The version of this host's program.
     pub version: String,
     /// The beginning of the fingerprint of this host's engine. Engines with the same one run the same
-    /// machine code: `leadhost plugin check --offline --engine` prints that of another machine.
+    /// machine code: `leadhost plugin test FILE --engine` prints that of another machine.
     pub engine: String,
     /// The time of this host's clock when it answered.
     pub now: Micros,

@@ -125,8 +125,8 @@ mod tests {
             "portal is not activated: 3 of 415 leads lose a phone, for example in delivery 019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
         );
         check(
-            "run `leadhost plugin activate portal@9b0f7a3c5d2e`",
-            "run `leadhost plugin activate portal@9b0f7a3c5d2e`",
+            "run `leadhost plugin publish portal@9b0f7a3c5d2e`",
+            "run `leadhost plugin publish portal@9b0f7a3c5d2e`",
         );
         check("`Rita Silva` is no name", "`…` is no name");
         check(

@@ -63,7 +63,7 @@ pub enum LoadError {
     )]
     Precompiled,
     #[error(
-        "the file is a core module, not a component: `leadhost plugin pack FILE -o OUT` turns it into a component"
+        "the file is a core module, not a component: `leadhost plugin publish FILE -o OUT` turns it into a component"
     )]
     CoreModule,
     #[error("the file is not WebAssembly: it does not begin with the magic bytes")]

@@ -10,7 +10,7 @@ use wasmtime::{Trap, UpdateDeadline};
 use super::engine::CodeUse;
 use super::frames::{cause_first, place_of};
 use super::imports::Wasi;
-use super::memory::{MemoryExceeded, MemoryLimiter, MemoryPool, PoolExhausted};
+use super::memory::{MemoryLimiter, MemoryPool, PoolExhausted};
 use super::schedule::processor_time_of_slice;
 use super::usage::CallUsage;
 use crate::prelude::*;
@@ -175,6 +175,16 @@ pub fn conclude<T>(
 ) -> Result<(T, Vec<String>), CallError> {
     let wasi = store.data().wasi.as_ref();
     let log = wasi.map(|wasi| wasi.log_lines()).unwrap_or_default();
+    if store.data().limiter.was_exceeded() {
+        return Err(CallError::OutOfMemory {
+            limit: allowance.memory,
+            place: match &answer {
+                Err(Fault::Guest(error)) => place_of(error),
+                _ => String::new(),
+            },
+            log,
+        });
+    }
     match answer {
         Ok(answer) => Ok((answer, log)),
         Err(Fault::Rule(what)) => Err(CallError::Refused {
@@ -189,13 +199,6 @@ pub fn conclude<T>(
 fn explain(error: &wasmtime::Error, allowance: Allowance, log: Vec<String>) -> CallError {
     if error.is::<PoolExhausted>() {
         return CallError::Busy;
-    }
-    if error.is::<MemoryExceeded>() {
-        return CallError::OutOfMemory {
-            limit: allowance.memory,
-            place: place_of(error),
-            log,
-        };
     }
     if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
         return CallError::OutOfTime {

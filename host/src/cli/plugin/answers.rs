@@ -1,7 +1,7 @@
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use super::verify;
+use super::comparison;
 use crate::cli::client::ServiceRefusal;
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{DeployedPlugin, RefusedActivation};
@@ -18,7 +18,7 @@ pub fn explain(refusal: ServiceRefusal, json: bool) -> CommandFailure {
     let refused = refused.filter(|_| refusal.status == StatusCode::CONFLICT);
     let verification = refused.iter().find_map(|one| one.verification.as_ref());
     if let Some(verification) = verification.filter(|_| !json) {
-        verify::show(verification);
+        comparison::show(verification);
     }
     let needed: Vec<String> = refused
         .iter()
@@ -35,7 +35,7 @@ pub fn explain(refusal: ServiceRefusal, json: bool) -> CommandFailure {
 
 pub fn say_deployed(deployed: &DeployedPlugin, flags: &ServiceFlags) {
     if let Some(verification) = &deployed.verification {
-        verify::show(verification);
+        comparison::show(verification);
     }
     say_active(deployed, flags);
 }

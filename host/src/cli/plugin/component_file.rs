@@ -23,8 +23,6 @@ pub struct ComponentFile {
     named: PathBuf,
     file: PathBuf,
     component: Vec<u8>,
-    /// Whether the file is a core module, of which the component was made.
-    pub is_encoded: bool,
     /// The folder of golden cases, if the command got a project that has one.
     pub golden: Option<PathBuf>,
 }
@@ -88,8 +86,7 @@ fn read_with(
     if is_project && let Some(source) = stale::newer_source(path, &file) {
         changed(&source, &file)?;
     }
-    let is_encoded = core_module::is_core_module(&bytes);
-    let component = match is_encoded {
+    let component = match core_module::is_core_module(&bytes) {
         true => componentize(&bytes).map_err(|error| file_failure(&file, &error))?,
         false => bytes,
     };
@@ -97,7 +94,6 @@ fn read_with(
         named: path.to_owned(),
         file,
         component,
-        is_encoded,
         golden: golden.filter(|folder| folder.is_dir()),
     })
 }
@@ -112,7 +108,7 @@ fn refuse_registry(path: &Path) -> CommandResult {
         "this command takes a file or a folder, not {address}, which is in a registry"
     ))
     .hint(format!(
-        "`leadhost plugin pull {address}` writes it to a file; `leadhost plugin activate {address}` activates it in a service without one"
+        "`leadhost plugin pull {address}` writes it to a file; `leadhost plugin publish {address}` activates it in a service without one"
     )))
 }
 
@@ -170,6 +166,10 @@ impl ComponentFile {
         let packed = read_section(&self.component).map_err(|error| failed(&error))?;
         let cases = packed.map(|packed| unpack(&packed)).transpose();
         cases.map_err(|error| failed(&error))
+    }
+
+    pub fn into_component(self) -> Vec<u8> {
+        self.component
     }
 
     pub fn component(&self) -> &[u8] {

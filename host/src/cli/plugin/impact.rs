@@ -1,5 +1,5 @@
-use super::verify::GivenOptions;
-use super::{named::stored_only, verify, verifying};
+use super::comparison::GivenOptions;
+use super::{comparison, named::stored_only, verifying};
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use leadhost_admin_api::repairs::RepairFacts;
@@ -45,7 +45,8 @@ impl Impact {
             digest: digest.to_owned(),
             against,
         };
-        let answer = verifying::ask(&client, verify::COMPARING, (&path, digest), &request).await?;
+        let answer =
+            verifying::ask(&client, comparison::COMPARING, (&path, digest), &request).await?;
         let answer = answer.map_err(CommandFailure::from)?;
         let since = since.as_deref();
         client.print(&answer, |impact| show(impact, since, client.flags()));
@@ -88,7 +89,7 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
                 more: true,
                 ..GivenOptions::default()
             };
-            verify::show_part(impact, "deliveries that it converted", &asked);
+            comparison::show_part(impact, "deliveries that it converted", &asked);
         }
     }
     for repair in &impact.repairs {
@@ -104,7 +105,7 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
         let name = &impact.name;
         let command = match other.previous {
             true => format!("plugin rollback {name}"),
-            false => format!("plugin activate {name}@{}", other.digest.short()),
+            false => format!("plugin publish {name}@{}", other.digest.short()),
         };
         say!(
             "\n{} converts with the active version. To activate the other one first:\n  {}",

@@ -1,37 +1,41 @@
-//! `leadhost plugin publish`: from a built project to the version that serves, step by step. Each step
-//! can stop it, and the service is changed only by the last one.
+//! `leadhost plugin publish`: makes a version the one that serves. The build of a project is tried on this
+//! machine first; the service tries every component, compares it with the active version, and activates it
+//! or begins a rollout. With `-o` the component is written to a file instead.
 
-use super::check::{TRYING, show as show_check, trial, tried};
-use super::local::{EngineFlags, LocalEngine};
-use super::{
-    answers::{explain, say_active},
-    component_file, project, test, verify, verifying,
-};
-use crate::cli::client::RemoteFlags;
+use super::answers::{explain, say_deployed, texts};
+use super::candidate::Candidate;
+use super::component_file::{self, ComponentFile};
+use super::local::EngineFlags;
+use super::pack::{PackFlags, Packed};
+use super::test::cases;
+use super::{project, rollout, verifying};
+use crate::cli::client::{Answered, RemoteFlags};
 use crate::cli::prelude::*;
-use leadhost_admin_api::plugins::{DeployedPlugin, VerifiedPlugin};
+use leadhost_admin_api::plugins::{ActivateRequest, DeployedPlugin};
 use leadhost_domain::accept::AcceptWord;
 
 #[derive(Args)]
 pub struct Publish {
-    /// The component or the core module, or the folder of a project that is built
+    /// The folder of a built project, a component or a core module; oci://REGISTRY/NAME:TAG or oci://REGISTRY/NAME@sha256:DIGEST of a registry; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     #[arg(default_value = ".")]
-    file: PathBuf,
+    what: String,
     /// The address of the service's admin API, such as <https://leads.example.com> [default: the service of the data folder]
     #[arg(long, value_name = "HOST")]
     to: Option<String>,
-    /// A concern to accept with the activation, as for `plugin activate`; may be repeated
+    /// A concern to accept: drift, new-publisher, fewer-cases, new-reply-slots, new-kind, weaker-checks, new-hosts, new-secrets, older, same-version, all; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = AcceptWord::parse)]
     accept: Vec<AcceptWord>,
-    /// Compare on at most this many stored deliveries
-    #[arg(long, value_name = "COUNT")]
-    last: Option<u32>,
-    /// Stop the comparison after this many seconds
-    #[arg(long, value_name = "SECONDS")]
-    seconds: Option<u64>,
-    /// Publish the build even if a source was changed after it
+    /// Begin a rollout instead of activating it at once; `plugin rollout start` has options for its steps
+    #[arg(long)]
+    rollout: bool,
+    /// Only write the component to this file, with its golden cases and its signature
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["to", "accept", "rollout"])]
+    output: Option<PathBuf>,
+    /// Take the build of a project even if a source was changed after it
     #[arg(long)]
     stale: bool,
+    #[command(flatten)]
+    pack: PackFlags,
     #[command(flatten)]
     remote: RemoteFlags,
     #[command(flatten)]
@@ -40,41 +44,47 @@ pub struct Publish {
     service: ServiceAddress,
 }
 
-const STEPS: u8 = 4;
-
 impl Publish {
     pub async fn run(self) -> CommandResult {
+        let file = Path::new(&self.what);
+        if let Some(output) = &self.output {
+            let Packed { wasm, said } = self.pack.pack(file, self.read(file)?)?;
+            std::fs::write(output, wasm)
+                .map_err(|error| failed!("cannot write {}: {error}", output.display()))?;
+            say!("{} {said}.", output.display());
+            return Ok(());
+        }
         let client = self.service.client_at(self.to.as_deref(), &self.remote)?;
-        let component = component_file::read_current(&self.file, self.stale)?;
-        let engine = self.engine.start(self.service.config_file())?;
-        test::write_missing(&engine, &component, &self.file).await?;
-        let wasm = component.with_its_cases()?;
-        self.try_here(&engine, wasm.clone()).await?;
-        self.check(&client, wasm.clone()).await?;
-        self.compare(&client, wasm.clone()).await?;
-        self.activate(&client, wasm).await
-    }
-
-    fn step(&self, number: u8, what: &str) {
-        let line = format!("{number}/{STEPS} {what}");
-        match self.service.json() {
-            true => complain(&line),
-            false => say(&line),
+        let candidate = match file.is_dir() {
+            true => self.build_of_project(file).await?,
+            false => Candidate::read(&self.what, &self.pack, &client).await?,
+        };
+        match self.rollout {
+            true => rollout::begin_canary(&client, &self.what, candidate, &self.accept).await,
+            false => self.activate(&client, candidate).await,
         }
     }
 
-    /// Makes the trial of an activation on this machine, golden cases included.
-    async fn try_here(&self, engine: &LocalEngine, wasm: Vec<u8>) -> CommandResult {
-        self.step(1, "trial on this machine, with the golden cases");
-        let progress = ProgressLine::start(TRYING);
-        let prepared = engine.load(wasm).await;
+    fn read(&self, file: &Path) -> CommandResult<ComponentFile> {
+        component_file::read_current(file, self.stale)
+    }
+
+    /// Returns the build of a project after the trial of an activation on this machine, golden cases
+    /// included.
+    async fn build_of_project(&self, folder: &Path) -> CommandResult<Candidate> {
+        let component = self.read(folder)?;
+        let engine = self.engine.start(self.service.config_file())?;
+        cases::write_missing(&engine, &component, folder).await?;
+        let wasm = self.pack.pack(folder, component)?.wasm;
+        let progress = ProgressLine::start("trying it on this machine");
+        let prepared = engine.load(wasm.clone()).await;
         drop(progress);
         let prepared = prepared.map_err(|failure| {
             failure
-                .about(&self.file)
+                .about(folder)
                 .also("nothing was sent; `leadhost plugin test` shows each golden case that fails")
         })?;
-        project::check_built(&self.file, &prepared.loaded)
+        project::check_built(folder, &prepared.loaded)
             .map_err(|failure| failure.also("nothing was sent"))?;
         if prepared.golden == 0 {
             complain(
@@ -82,114 +92,55 @@ impl Publish {
             );
         }
         if !self.service.json() {
-            say(&tried(&prepared));
+            let loaded = &prepared.loaded;
+            say_line!(
+                "{} {} ({}), {}: usable, {} passed.",
+                loaded.description.name,
+                loaded.description.version,
+                loaded.digest.short(),
+                loaded.kind.as_str(),
+                count(prepared.golden, "golden case", "golden cases"),
+            );
         }
-        self.engine.show(engine);
-        Ok(())
+        self.engine.show(&engine);
+        Ok(Candidate::file(wasm))
     }
 
-    /// Makes the trial in the service, which knows what an activation would change.
-    async fn check(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
-        self.step(2, "trial in the service");
-        let answer = trial(client, wasm).await?;
-        let report = answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
-        if !client.json() {
-            show_check(&report);
-        }
-        // The next step shows the differences.
-        let open = report.concerns.iter().filter(|concern| {
-            let accepted = |word| word == AcceptWord::Drift || self.accepts(word);
-            !concern.accept.is_some_and(accepted)
-        });
-        let open: Vec<_> = open.collect();
-        if open.is_empty() {
-            return Ok(());
-        }
-        let whats: Vec<&str> = open.iter().map(|one| one.what.as_str()).collect();
-        let failure = failed_line!(
-            "the service would refuse the activation: {}",
-            whats.join("; ")
-        );
-        let words: Option<Vec<AcceptWord>> = open.iter().map(|one| one.accept).collect();
-        Err(match words {
-            Some(words) => failure.hint(format!(
-                "nothing was changed; if this is intended, run the command again with {}",
-                flags(&words)
-            )),
-            None => failure.hint("nothing was changed; this cannot be accepted: change the plugin, build it, and run the command again"),
-        })
-    }
-
-    /// Has the service convert stored deliveries with both versions.
-    async fn compare(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
-        self.step(3, "comparison on stored deliveries");
-        let query = query(&[
-            ("last", self.last.map(|last| last.to_string())),
-            ("seconds", self.seconds.map(|seconds| seconds.to_string())),
-        ]);
-        let path = format!("/admin/v1/plugins/verify{query}");
-        let answer = verifying::send(client, verify::COMPARING, &path, wasm).await?;
-        let verified: AdminAnswer<VerifiedPlugin> =
-            answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
-        if !client.json() {
-            let asked = verify::GivenOptions::default();
-            verify::show_part(&verified, "stored deliveries", &asked);
-        }
-        if verified.drift.is_empty() || self.accepts(AcceptWord::Drift) {
-            return Ok(());
-        }
-        if client.json() {
-            say_json(&verified.json);
-        }
-        Err(failed_line!(
-            "the differences would harm leads: {}",
-            verified.drift.join("; ")
-        )
-        .hint(format!(
-            "nothing was changed; `leadhost plugin replay` shows the differences, and the log of a call that fails, while you change the plugin; if they are intended, run the command again with {}",
-            flags(&[AcceptWord::Drift])
-        )))
-    }
-
-    async fn activate(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
-        self.step(4, "activation");
-        let accept: String = self
-            .accept
-            .iter()
-            .map(|word| format!("&accept={word}"))
-            .collect();
-        let path = format!("/admin/v1/plugins?activate=true{accept}");
-        let answer = verifying::send(client, "activating", &path, wasm).await?;
-        let deployed: AdminAnswer<DeployedPlugin> = answer.map_err(|refusal| {
-            explain(refusal.about(&self.file.to_string_lossy()), client.json())
-        })?;
+    /// Has the service try, compare and activate a version. Calls in flight end on the old version; calls
+    /// that begin after the answer run on the new one.
+    async fn activate(&self, client: &AdminClient, candidate: Candidate) -> CommandResult {
+        let doing = "compiling, running the trial, and comparing with the active version";
+        let answer: Answered<DeployedPlugin> = match candidate {
+            Candidate::Stored { name, digest } => {
+                let path = format!("/admin/v1/plugins/{}/activate", encoded(&name));
+                let body = ActivateRequest {
+                    digest: digest.clone(),
+                    accept: texts(&self.accept),
+                };
+                verifying::ask(client, doing, (&path, &digest), &body).await?
+            }
+            Candidate::Unstored { wasm, source } => {
+                let accept = self.accept.iter();
+                let accept: String = accept.map(|word| format!("&accept={word}")).collect();
+                let query = query(&[("activate", Some("true".to_owned())), ("source", source)]);
+                let path = format!("/admin/v1/plugins{query}{accept}");
+                verifying::send(client, doing, &path, wasm).await?
+            }
+        };
+        let deployed =
+            answer.map_err(|refusal| explain(refusal.about(&self.what), client.json()))?;
         client.print(&deployed, |deployed| {
-            // The step before has shown the comparison.
-            say_active(deployed, client.flags());
-            if can_be_rolled_back(deployed) {
+            say_deployed(deployed, client.flags());
+            let before = deployed.previous.as_ref();
+            if before.is_some_and(|before| *before != deployed.digest) {
                 say_line!(
                     "`{}` activates the version before it again.",
                     client
                         .flags()
-                        .command(&format!("plugin rollback {}", deployed.name))
+                        .command(&format!("plugin rollback {}", quoted(&deployed.name)))
                 );
             }
         });
         Ok(())
     }
-
-    fn accepts(&self, word: AcceptWord) -> bool {
-        self.accept.contains(&word) || self.accept.contains(&AcceptWord::All)
-    }
-}
-
-fn can_be_rolled_back(deployed: &DeployedPlugin) -> bool {
-    let before = deployed.previous.as_ref();
-    before.is_some_and(|before| *before != deployed.digest)
-}
-
-fn flags(words: &[AcceptWord]) -> String {
-    let words = AcceptWord::in_order(words.iter().copied()).into_iter();
-    let flags: Vec<String> = words.map(|word| format!("--accept {word}")).collect();
-    flags.join(" ")
 }

@@ -4,7 +4,7 @@ use crate::cli::prelude::*;
 
 #[derive(Args)]
 pub struct Push {
-    /// The component, the core module, or the folder of a built project. To push a signature too, run `plugin sign` first
+    /// The component, the core module, or the folder of a built project. To push a signature too, name the file of `plugin publish -o FILE --key KEY_FILE`
     file: PathBuf,
     /// Where to put it: oci://REGISTRY/NAME:TAG
     #[arg(value_name = "ADDRESS", value_parser = RegistryAddress::parse_target)]

@@ -1,7 +1,7 @@
 use super::answers::{explain, texts};
-use super::named::stored;
-use super::unstored::{self, UnstoredComponent};
-use super::{verify, verifying};
+use super::candidate::Candidate;
+use super::pack::PackFlags;
+use super::{comparison, verifying};
 use crate::cli::prelude::*;
 use crate::cli::table::list;
 use leadhost_admin_api::plugins::DeployedPlugin;
@@ -11,38 +11,6 @@ use leadhost_admin_api::rollouts::{
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use leadhost_domain::time;
-
-#[derive(Args)]
-pub struct Shadow {
-    /// A component file or oci://REGISTRY/NAME:TAG of a registry, which the service then stores; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
-    what: String,
-    /// How long to compare, such as 30m, 1h or 2d [default: 1h]
-    #[arg(long = "for", value_name = "TIME", value_parser = span)]
-    lasts: Option<Duration>,
-    /// Percentage of the deliveries to compare [default: 100]
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
-    percent: Option<u8>,
-    #[command(flatten)]
-    service: ServiceAddress,
-}
-
-impl Shadow {
-    pub async fn run(self) -> CommandResult {
-        let client = self.service.client()?;
-        let request = RolloutRequest {
-            digest: String::new(),
-            mode: RolloutMode::Shadow,
-            steps: self.percent.map(|percent| vec![percent]),
-            every_seconds: self.lasts.map(|lasts| lasts.as_secs()),
-            probation_seconds: None,
-            guards: None,
-            step_comparisons: None,
-            accept: Vec::new(),
-        };
-        let doing = "loading the version on every host";
-        begin(&client, &self.what, request, doing).await
-    }
-}
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -93,6 +61,9 @@ impl Rollout {
 struct Start {
     /// A component file or oci://REGISTRY/NAME:TAG of a registry, which the service then stores; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     what: String,
+    /// Only compare it with the active version on live deliveries, without effect: on the percentage of --steps [default: 100], for the time of --every [default: 1h]
+    #[arg(long, conflicts_with_all = ["probation", "comparisons", "no_guards", "accept"])]
+    shadow: bool,
     /// The part of the deliveries that it gets in each step, in percent [default: 1,10,50,100]
     #[arg(
         long,
@@ -113,7 +84,7 @@ struct Start {
     /// Never roll back automatically; the stable version remains the fallback if this one fails
     #[arg(long)]
     no_guards: bool,
-    /// A concern to accept, as `plugin activate` does; may be repeated
+    /// A concern to accept, as `plugin publish` does; may be repeated
     #[arg(long, value_name = "WHAT", value_parser = AcceptWord::parse)]
     accept: Vec<AcceptWord>,
     #[command(flatten)]
@@ -123,90 +94,91 @@ struct Start {
 impl Start {
     async fn run(self) -> CommandResult {
         let client = self.service.client()?;
-        let doing = "comparing with the active version, and loading it on every host";
-        let request = RolloutRequest {
-            digest: String::new(),
-            mode: RolloutMode::Canary,
+        let plan = RolloutRequest {
+            mode: match self.shadow {
+                true => RolloutMode::Shadow,
+                false => RolloutMode::Canary,
+            },
             steps: (!self.steps.is_empty()).then_some(self.steps),
             every_seconds: self.every.map(|every| every.as_secs()),
             probation_seconds: self.probation.map(|probation| probation.as_secs()),
             guards: self.no_guards.then_some(false),
             step_comparisons: self.comparisons,
-            accept: texts(&self.accept),
+            ..canary(&self.accept)
         };
-        begin(&client, &self.what, request, doing).await
+        // A plan that cannot be followed is refused before a file is read.
+        if let Some(fault) = plan.fault() {
+            return Err(CommandFailure::usage(in_flags(&fault)));
+        }
+        let candidate = Candidate::read(&self.what, &PackFlags::default(), &client).await?;
+        begin(&client, &self.what, candidate, plan).await
     }
 }
 
-struct Version {
-    name: String,
-    digest: String,
-    /// It came as a file, and was stored for the rollout.
-    is_new: bool,
+/// Returns a canary with the default plan, of a version that is still to be named.
+fn canary(accept: &[AcceptWord]) -> RolloutRequest {
+    RolloutRequest {
+        digest: String::new(),
+        mode: RolloutMode::Canary,
+        steps: None,
+        every_seconds: None,
+        probation_seconds: None,
+        guards: None,
+        step_comparisons: None,
+        accept: texts(accept),
+    }
 }
 
-/// Returns a version: a stored one as it is given, or that of a file or a registry after it was stored
-/// without being activated. `doing` is shown from when the component is read.
-async fn version(
+pub async fn begin_canary(
     client: &AdminClient,
     what: &str,
-    doing: &str,
-) -> CommandResult<(Version, ProgressLine)> {
-    if let Some((name, digest)) = stored(what) {
-        let version = Version {
-            name: name.to_owned(),
-            digest: digest.to_owned(),
-            is_new: false,
-        };
-        return Ok((version, ProgressLine::start(doing)));
-    }
-    let UnstoredComponent { wasm, source } = unstored::read(what, client).await?;
-    let progress = ProgressLine::start(doing);
-    let path = format!("/admin/v1/plugins{}", query(&[("source", source)]));
-    let kept = client.post_wasm(&path, wasm).await?;
-    let kept: DeployedPlugin = kept.map_err(|refusal| refusal.about(what))?.content;
-    let version = Version {
-        name: kept.name,
-        digest: kept.digest.0,
-        is_new: true,
-    };
-    Ok((version, progress))
+    candidate: Candidate,
+    accept: &[AcceptWord],
+) -> CommandResult {
+    begin(client, what, candidate, canary(accept)).await
 }
 
-/// Begins a rollout of a version as it is given. A plan that cannot be followed is refused before a file
-/// is stored.
+/// Begins a rollout of a version. A component is stored first, without being activated.
 async fn begin(
     client: &AdminClient,
     what: &str,
-    request: RolloutRequest,
-    doing: &str,
+    candidate: Candidate,
+    plan: RolloutRequest,
 ) -> CommandResult {
-    if let Some(fault) = request.fault() {
-        return Err(CommandFailure::usage(in_flags(&fault, request.mode)));
-    }
-    let (version, progress) = version(client, what, doing).await?;
-    let request = RolloutRequest {
-        digest: version.digest.clone(),
-        ..request
+    let progress = ProgressLine::start(match plan.mode {
+        RolloutMode::Shadow => "loading the version on every host",
+        RolloutMode::Canary => "comparing with the active version, and loading it on every host",
+    });
+    let (name, digest, is_new) = match candidate {
+        Candidate::Stored { name, digest } => (name, digest, false),
+        Candidate::Unstored { wasm, source } => {
+            let path = format!("/admin/v1/plugins{}", query(&[("source", source)]));
+            let kept = client.post_wasm(&path, wasm).await?;
+            let kept: DeployedPlugin = kept.map_err(|refusal| refusal.about(what))?.content;
+            (kept.name, kept.digest.0, true)
+        }
     };
-    let path = path(&version.name);
+    let request = RolloutRequest {
+        digest: digest.clone(),
+        ..plan
+    };
+    let path = path(&name);
     let asked = client.try_post(&path, &request);
-    let answer = verifying::shown(client, &progress, &version.digest, asked).await?;
+    let answer = verifying::shown(client, &progress, &digest, asked).await?;
     drop(progress);
     let rollout = answer.map_err(|refusal| {
         let failure = explain(refusal, client.json());
-        match version.is_new {
+        match is_new {
             true => failure.also(&format!(
-                "the version is stored as {}@{}",
-                version.name,
-                version.digest.get(..12).unwrap_or(&version.digest)
+                "the version is stored as {name}@{}",
+                digest.get(..12).unwrap_or(&digest)
             )),
             false => failure,
         }
     })?;
     client.print(&rollout, |rollout: &RolloutView| {
         if let Some(verification) = &rollout.verification {
-            verify::show(verification);
+            comparison::show(verification);
             say("");
         }
         show(rollout, client.flags());
@@ -215,14 +187,10 @@ async fn begin(
 }
 
 /// Returns the fault of a plan with the names of flags in the place of those of JSON.
-fn in_flags(fault: &str, mode: RolloutMode) -> String {
-    let (steps, every) = match mode {
-        RolloutMode::Shadow => ("--percent", "--for"),
-        RolloutMode::Canary => ("--steps", "--every"),
-    };
+fn in_flags(fault: &str) -> String {
     fault
-        .replace("`steps`", steps)
-        .replace("`everySeconds`", every)
+        .replace("`steps`", "--steps")
+        .replace("`everySeconds`", "--every")
         .replace("`probationSeconds`", "--probation")
         .replace("`stepComparisons`", "--comparisons")
 }
@@ -311,13 +279,13 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
             size::readable(after)
         );
     }
-    verify::show_differences(&rollout.deliveries, (stable, candidate));
+    comparison::show_differences(&rollout.deliveries, (stable, candidate));
     show_failures(rollout, candidate);
     show_harmed(&rollout.harmed());
     if let Some(sends) = &rollout.sends {
         say("");
-        say(&safe(&verify::agreement(sends)));
-        verify::show_send_differences(sends, stable, candidate);
+        say(&safe(&comparison::agreement(sends)));
+        comparison::show_send_differences(sends, stable, candidate);
     }
     if let Some(checks) = &rollout.checks {
         say("");
@@ -327,7 +295,7 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
             checks.refused.count,
         );
         let groups = [("sender check: passed → refused", &checks.refused)];
-        verify::print(&groups, &[], (stable, candidate), "DELIVERY");
+        comparison::print(&groups, &[], (stable, candidate), "DELIVERY");
     }
     if !rollout.drift.is_empty() {
         say("");
@@ -636,7 +604,7 @@ mod tests {
                 request[key] = value.clone();
             }
             let request: RolloutRequest = serde_json::from_value(request).expect("a request");
-            let fault = request.fault().map(|fault| in_flags(&fault, request.mode));
+            let fault = request.fault().map(|fault| in_flags(&fault));
             assert_eq!(fault.as_deref().unwrap_or_default(), expect);
         };
         check(json!({"steps": [1, 10], "everySeconds": 1}), "");
@@ -650,7 +618,7 @@ mod tests {
         );
         check(
             json!({"mode": "shadow", "everySeconds": 2_592_001}),
-            "--for: expected a time from 1 second to 30 days (`1s` to `30d`)",
+            "--every: expected a time from 1 second to 30 days (`1s` to `30d`)",
         );
         check(
             json!({"probationSeconds": 2_592_001}),

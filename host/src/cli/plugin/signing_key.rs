@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
 use crate::cli::prelude::*;
+use leadhost_domain::key::PlainKey;
 
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const END: &str = "-----END PRIVATE KEY-----";
@@ -26,6 +27,12 @@ pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
 
 /// Reads a PEM file and returns its content in PKCS #8. The key itself is not checked.
 pub fn read(path: &Path) -> CommandResult<Zeroizing<Vec<u8>>> {
+    // Not shown: it is the key of a service.
+    if PlainKey::parse(&path.to_string_lossy()).is_some() {
+        return Err(CommandFailure::usage(
+            "--key takes the file of a signing key; the admin key of a service is passed with --admin-key",
+        ));
+    }
     let text = std::fs::read_to_string(path)
         .map(Zeroizing::new)
         .map_err(|error| {

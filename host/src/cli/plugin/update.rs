@@ -63,7 +63,7 @@ impl Update {
 
     async fn passing(&self, engine: &LocalEngine) -> CommandResult<(usize, usize)> {
         let component = component_file::read(&self.folder)?;
-        test::passing(engine, &component, &self.folder).await
+        test::cases::passing(engine, &component, &self.folder).await
     }
 
     async fn build(&self, project: &ProjectFile) -> CommandResult {

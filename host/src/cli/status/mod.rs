@@ -134,7 +134,7 @@ fn show(status: &ServiceStatus, flags: &ServiceFlags) {
     }
     show_hosts(status);
     if status.plugins.is_empty() {
-        let activate = flags.command("plugin activate FILE");
+        let activate = flags.command("plugin publish FILE");
         say!("\nNo plugin is active: `{activate}`.");
     }
     say_more_rows(&status.plugins);

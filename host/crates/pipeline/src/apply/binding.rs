@@ -391,7 +391,7 @@ fn not_active(name: &str, kind: PluginKind, plugins: &AvailablePlugins) -> Strin
         .collect();
     if active.is_empty() {
         format!(
-            "no {wanted} `{name}` is active, and no other {wanted} is: activate one with `leadhost plugin activate FILE`"
+            "no {wanted} `{name}` is active, and no other {wanted} is: activate one with `leadhost plugin publish FILE`"
         )
     } else {
         format!(

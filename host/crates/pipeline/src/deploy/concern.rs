@@ -5,7 +5,7 @@ use leadhost_domain::accept::AcceptWord;
 pub use leadhost_domain::accept::Concern;
 use leadhost_domain::publisher::Publisher;
 
-/// The origin of a component that `leadhost plugin activate FILE` sends.
+/// The origin of a component that `leadhost plugin publish FILE` sends.
 pub const UPLOAD: &str = "upload";
 
 #[derive(Clone, Debug, Default)]

@@ -111,7 +111,7 @@ pub enum DeployCommand {
 impl fmt::Display for DeployCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Activate => "plugin activate",
+            Self::Activate => "plugin publish",
             Self::StartRollout => "plugin rollout start",
         })
     }
@@ -130,7 +130,7 @@ pub fn untrusted(digest: &Digest, signer: Option<PublicKey>) -> String {
     let digest = digest.short();
     match signer {
         None => format!(
-            "the component {digest} is not signed, and this service takes only components that a key of plugins.trusted_keys has signed: sign it with `leadhost plugin sign FILE --key KEY_FILE`"
+            "the component {digest} is not signed, and this service takes only components that a key of plugins.trusted_keys has signed: sign it with `leadhost plugin publish FILE --key KEY_FILE`"
         ),
         Some(key) => format!(
             "the component {digest} is signed by {key}, which is not in plugins.trusted_keys: have it signed by a trusted key, or add this key there on every host and restart them"

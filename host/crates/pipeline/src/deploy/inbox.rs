@@ -265,7 +265,7 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
     else {
         return match error {
             DeployError::CanaryOpen { .. } | DeployError::Untrusted { .. } => {
-                format!("{error}. After that: `leadhost plugin activate {file}`")
+                format!("{error}. After that: `leadhost plugin publish {file}`")
             }
             _ => error.to_string(),
         };
@@ -284,7 +284,7 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
         .iter()
         .map(|word| format!(" --accept {word}"))
         .collect();
-    format!("{error}. To activate it anyway: `leadhost plugin activate {file}{accept}`")
+    format!("{error}. To activate it anyway: `leadhost plugin publish {file}{accept}`")
 }
 
 enum KnownBytes {

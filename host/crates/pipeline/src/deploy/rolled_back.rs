@@ -54,7 +54,7 @@ pub async fn check_rollback(
         let is_older = active_version.is_some_and(|active| concerns::is_older(version, &active));
         let accept = if is_older { " --accept older" } else { "" };
         let remedy = format!(
-            "; if {active} is wrong too, the last version that was not rolled back is {version}: `leadhost plugin activate {name}@{digest}{accept}`"
+            "; if {active} is wrong too, the last version that was not rolled back is {version}: `leadhost plugin publish {name}@{digest}{accept}`"
         );
         concern.what.push_str(&remedy);
     }

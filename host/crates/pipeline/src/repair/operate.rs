@@ -13,11 +13,11 @@ const ATTEMPTS: u32 = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum RepairError {
     #[error(
-        "no version of `{0}` is active, so there is none to convert with: activate one with `leadhost plugin activate`"
+        "no version of `{0}` is active, so there is none to convert with: activate one with `leadhost plugin publish`"
     )]
     NothingActive(String),
     #[error(
-        "{} is the active version of `{name}`: activate another version first, with `leadhost plugin activate {name}@DIGEST`",
+        "{} is the active version of `{name}`: activate another version first, with `leadhost plugin publish {name}@DIGEST`",
         digest.short()
     )]
     Active { name: String, digest: Digest },

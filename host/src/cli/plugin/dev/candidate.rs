@@ -5,7 +5,7 @@ use leadhost_golden::{Case, load_dir, write_expect};
 
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
 use crate::cli::plugin::loss::losses;
-use crate::cli::plugin::test::{Differences, is_alike, show_failing};
+use crate::cli::plugin::test::tally::{Differences, is_alike, show_failing};
 use crate::cli::prelude::*;
 use leadhost_plugin::Plugins;
 

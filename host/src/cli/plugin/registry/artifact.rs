@@ -136,7 +136,7 @@ pub fn check_component(wasm: &[u8]) -> Result<(), String> {
     }
     Err(match wasm.starts_with(MAGIC) {
         true => {
-            "the file is a core module: `leadhost plugin pack FILE -o OUT` turns it into a component"
+            "the file is a core module: `leadhost plugin publish FILE -o OUT` turns it into a component"
                 .to_owned()
         }
         false => "the file is not WebAssembly: it does not begin with the magic bytes".to_owned(),

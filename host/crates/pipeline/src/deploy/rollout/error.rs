@@ -5,7 +5,7 @@ use crate::prelude::*;
 #[derive(Debug, thiserror::Error)]
 pub enum RolloutError {
     #[error(
-        "no version of `{0}` is active, so there is none to compare with: activate the version with `leadhost plugin activate`"
+        "no version of `{0}` is active, so there is none to compare with: activate the version with `leadhost plugin publish`"
     )]
     NothingActive(String),
     #[error("{} of `{name}` is active already", digest.short())]

@@ -14,7 +14,7 @@ const UNITS: [&str; 6] = ["ms", "s", "B", "KiB", "MiB", "GiB"];
 /// may name a person in any words.
 pub(super) fn stored_reason(reason: &Reason) -> String {
     let Reason::Service(words) = reason else {
-        return "a reason of the plugin, which is not kept: `leadhost plugin verify` shows it"
+        return "a reason of the plugin, which is not kept: `leadhost plugin test WHAT --on` shows it"
             .to_owned();
     };
     let mut is_quoted = false;
@@ -116,7 +116,7 @@ mod tests {
             "item # cannot be completed: the plugin needed more than 5 ms of processor time",
         );
         let not_kept =
-            "a reason of the plugin, which is not kept: `leadhost plugin verify` shows it";
+            "a reason of the plugin, which is not kept: `leadhost plugin test WHAT --on` shows it";
         let own = |words: &str| Reason::Plugin(words.to_owned());
         check(
             VersionOutcome::Refused(own("no phone in rita silva")),

@@ -1,28 +1,26 @@
-//! `leadhost plugin test`: runs golden cases in the engine of this machine, whatever language the plugin
-//! is written in, and writes their expectations.
+//! The golden cases of a plugin, in the engine of this machine, whatever language it is written in; and
+//! their expectations.
 
 use clap::ValueEnum;
 use leadhost_golden::{Case, load_dir, write_expect};
 
-use super::component_file::{self, ComponentFile, GOLDEN};
-use super::local::{ConversionOutput, EngineFlags, LocalEngine};
-use super::loss::losses;
+use super::super::component_file::{self, ComponentFile, GOLDEN};
+use super::super::local::{ConversionOutput, EngineFlags, LocalEngine};
+use super::super::loss::losses;
+use super::tally::{CaseOutcome, Crashes, Differences, TestTally, indented, show_failing};
 use crate::cli::prelude::*;
 use leadhost_plugin::{CallError, Loaded};
 
 #[derive(Args)]
-pub struct Test {
-    /// The component or the core module, or the folder of a project that is built
-    #[arg(default_value = ".")]
-    file: PathBuf,
+pub struct CaseFlags {
     /// The folder of golden cases [default: golden in the project's folder or in the current one; without it, the cases in the component]
     #[arg(long, value_name = "DIR")]
-    golden: Option<PathBuf>,
+    pub golden: Option<PathBuf>,
     /// Write the output into the cases that have no expectation
-    #[arg(long)]
+    #[arg(long, conflicts_with = "on")]
     write: bool,
     /// Also replace the expectations that differ, and show each difference
-    #[arg(long)]
+    #[arg(long, conflicts_with = "on")]
     renew: bool,
     /// Replace also those whose new output lacks a field, or is refused or a lead where it was not
     #[arg(long, value_name = "WHAT", requires = "renew")]
@@ -30,11 +28,6 @@ pub struct Test {
     /// Write the output even if a source was changed after the build
     #[arg(long)]
     stale: bool,
-    /// The service's configuration file, for the limits of plugins
-    #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG")]
-    service_config: Option<PathBuf>,
-    #[command(flatten)]
-    engine: EngineFlags,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -43,16 +36,38 @@ enum Acceptance {
     LostFields,
 }
 
-impl Test {
-    pub async fn run(self) -> CommandResult {
+/// A plugin whose golden cases pass.
+pub struct PassedTest {
+    pub component: ComponentFile,
+    pub loaded: Arc<Loaded>,
+    pub golden: u64,
+    /// The fingerprint of the engine.
+    pub engine: String,
+    pub said: String,
+}
+
+impl CaseFlags {
+    /// Makes the trial of an activation, and runs the golden cases one by one: it shows each that fails.
+    pub async fn run(
+        &self,
+        file: &Path,
+        flags: &EngineFlags,
+        service_config: Option<&Path>,
+    ) -> CommandResult<PassedTest> {
         // What is written must be what the sources do.
         let stale = self.stale || !(self.write || self.renew);
-        let component = component_file::read_current(&self.file, stale)?;
-        let chosen = self.choose(&component)?;
-        let engine = self.engine.start(self.service_config.as_deref())?;
+        let component = component_file::read_current(file, stale)?;
+        let engine = flags.start(service_config)?;
+        // The build of a project is signed when it is published.
+        if !file.is_dir() {
+            engine
+                .check_trust(component.component())
+                .map_err(|failure| failure.about(file))?;
+        }
         let wasm = component.without_cases()?;
-        let loaded = engine.load_of(&self.file, "compiling", wasm).await?.loaded;
-        self.engine.show(&engine);
+        let loaded = engine.load_of(file, "compiling", wasm).await?.loaded;
+        flags.show(&engine);
+        let chosen = self.choose(file, &component)?;
         let mut tally = TestTally::default();
         let mut crashes = Crashes::default();
         let mut differences = Differences::default();
@@ -76,11 +91,18 @@ impl Test {
         tally.untried = cases.len() as u64;
         crashes.conclude();
         differences.conclude();
-        let command = component_file::test_command(&self.file, self.golden.as_deref());
-        tally.conclude(&chosen.origin, &command)
+        let command = component_file::test_command(file, self.golden.as_deref());
+        let said = tally.conclude(&chosen.origin, &command)?;
+        Ok(PassedTest {
+            golden: tally.passed + tally.written,
+            component,
+            loaded,
+            engine: engine.fingerprint().to_owned(),
+            said,
+        })
     }
 
-    fn choose(&self, component: &ComponentFile) -> CommandResult<ChosenCases> {
+    fn choose(&self, file: &Path, component: &ComponentFile) -> CommandResult<ChosenCases> {
         let here = || Some(PathBuf::from(GOLDEN)).filter(|folder| folder.is_dir());
         let named = self.golden.clone();
         let folder = named.or_else(|| component.golden.clone()).or_else(here);
@@ -93,7 +115,7 @@ impl Test {
                 folder: Some(folder),
             });
         }
-        let file = self.file.display();
+        let file = file.display();
         if self.write || self.renew {
             return Err(CommandFailure::usage(
                 "there is no folder of golden cases in which to write expectations",
@@ -102,7 +124,7 @@ impl Test {
         }
         let carried = component.carried_cases()?;
         let cases = carried.ok_or_else(|| {
-            failed!("{file} carries no golden cases")
+            failed!("the trial of {file} passed, but it carries no golden cases")
                 .hint("name the folder of its cases with --golden DIR")
         })?;
         Ok(ChosenCases {
@@ -251,20 +273,6 @@ struct ChosenCases {
     folder: Option<PathBuf>,
 }
 
-enum CaseOutcome {
-    Passed,
-    /// Its expectation is new.
-    Written,
-    /// The output is not the expected one.
-    Differs,
-    /// It also lacks what the expected one has.
-    Loses,
-    /// There is no output, or no expectation.
-    Failed,
-    /// It ran out of time.
-    Late,
-}
-
 fn write_output(
     folder: &Path,
     name: &str,
@@ -306,199 +314,9 @@ fn no_person(name: &str) -> String {
     )
 }
 
-/// The crashes of a run. Only the first of several that are alike is shown: a plugin that crashes often
-/// does so with every body.
-#[derive(Default)]
-struct Crashes(Vec<Crash>);
-
-struct Crash {
-    name: String,
-    log: Vec<String>,
-    what: String,
-    /// The cases with such a crash after it.
-    alike: Vec<String>,
-}
-
-impl Crashes {
-    fn add(&mut self, name: &str, log: Vec<String>, what: String) {
-        let mut known = self.0.iter_mut();
-        let known = known.find(|crash| is_alike((&crash.log, &crash.what), (&log, &what)));
-        match known {
-            Some(crash) => crash.alike.push(name.to_owned()),
-            None => {
-                show_failing(name, &log, &what);
-                self.0.push(Crash {
-                    name: name.to_owned(),
-                    log,
-                    what,
-                    alike: Vec::new(),
-                });
-            }
-        }
-    }
-
-    fn conclude(&self) {
-        for Crash { name, alike, .. } in self.0.iter().filter(|crash| !crash.alike.is_empty()) {
-            complain_line!("FAILED in the same way as {name}: {}", alike.join(", "));
-        }
-    }
-}
-
-/// Differences in full: those of more cases are often the same mistake.
-const SHOWN: usize = 3;
-
-/// The outputs of a run that are not the expected ones.
-#[derive(Default)]
-pub struct Differences {
-    shown: usize,
-    /// The names of the others.
-    others: Vec<String>,
-}
-
-impl Differences {
-    /// Shows a difference, if not enough are. `lost`: what the output lacks, which is always shown.
-    pub fn add(&mut self, name: &str, log: &[String], difference: &str, lost: &[String]) {
-        let lost: String = lost.iter().map(|lost| format!("lost: {lost}\n")).collect();
-        if self.shown < SHOWN {
-            self.shown += 1;
-            return show_failing(name, log, &format!("{lost}{difference}"));
-        }
-        match lost.is_empty() {
-            true => self.others.push(name.to_owned()),
-            false => show_failing(name, &[], lost.trim_end()),
-        }
-    }
-
-    pub fn conclude(&self) {
-        if !self.others.is_empty() {
-            let count = self.others.len();
-            complain_line!("FAILED as well, {count}: {}", self.others.join(", "));
-        }
-    }
-}
-
-/// Whether two cases failed in the same way, given the log and the failure of each. Hexadecimal numbers
-/// do not count: an address in memory is another one in each call.
-pub fn is_alike(one: (&[String], &str), other: (&[String], &str)) -> bool {
-    let is_same = |one: &str, other: &str| without_hexadecimal(one) == without_hexadecimal(other);
-    let mut logs = one.0.iter().zip(other.0);
-    is_same(one.1, other.1)
-        && one.0.len() == other.0.len()
-        && logs.all(|(one, other)| is_same(one, other))
-}
-
-/// Returns a text with `0x` in place of each hexadecimal number.
-fn without_hexadecimal(text: &str) -> String {
-    let mut parts = text.split("0x");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out += "0x";
-        out += part.trim_start_matches(|c: char| c.is_ascii_hexdigit());
-    }
-    out
-}
-
-/// Shows a failing case: first what the plugin wrote, which often says more than the rest.
-pub fn show_failing(name: &str, log: &[String], what: &str) {
-    let mut lines = vec![format!("FAILED {}", safe(name))];
-    lines.extend(log.iter().map(|line| format!("  plugin: {}", safe(line))));
-    lines.push(indented(what));
-    complain(&lines.join("\n"));
-}
-
-fn indented(text: &str) -> String {
-    let lines: Vec<String> = text
-        .lines()
-        .map(|line| format!("  {}", safe(line)))
-        .collect();
-    lines.join("\n")
-}
-
-#[derive(Default)]
-struct TestTally {
-    passed: u64,
-    written: u64,
-    differing: u64,
-    losing: u64,
-    failed: u64,
-    /// Those that ran out of time, and those that were not run after them.
-    late: u64,
-    untried: u64,
-}
-
-impl TestTally {
-    fn add(&mut self, outcome: CaseOutcome) {
-        match outcome {
-            CaseOutcome::Passed => self.passed += 1,
-            CaseOutcome::Written => self.written += 1,
-            CaseOutcome::Differs => self.differing += 1,
-            CaseOutcome::Loses => self.losing += 1,
-            CaseOutcome::Failed => self.failed += 1,
-            CaseOutcome::Late => self.late += 1,
-        }
-    }
-
-    /// Says what passed. It is a failure if a case did not; `command` makes the same test again.
-    fn conclude(&self, origin: &str, command: &str) -> CommandResult {
-        let failing = self.differing + self.losing + self.failed + self.late;
-        let all = self.passed + self.written + failing + self.untried;
-        let cases = |number: u64| count(number, "golden case", "golden cases");
-        if failing > 0 {
-            let mut said = format!("{failing} of {} of {origin} fail", cases(all));
-            if self.untried > 0 {
-                said += &format!("; {} after the slow ones were not run", self.untried);
-            }
-            let failure = CommandFailure::new(said);
-            let failure = match self.losing {
-                0 => failure,
-                _ => failure.hint(format!(
-                    "{} fields, or a refusal instead of a lead or the other way round: rather a mistake of the plugin. If it is meant, `{command} --renew --accept lost-fields`",
-                    count(self.losing, "case has lost", "cases have lost")
-                )),
-            };
-            return Err(match self.differing {
-                0 => failure,
-                _ => failure.also(&format!(
-                    "where the new output is right, `{command} --renew` makes it the expected one"
-                )),
-            });
-        }
-        let mut said = format!("{} of {origin} passed", cases(self.passed));
-        if self.written > 0 {
-            said += &format!(
-                "; this output is now expected of {}: review it",
-                cases(self.written)
-            );
-        }
-        say!("{said}.");
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn crashes_that_differ_only_in_addresses_are_shown_once() {
-        let log = |text: &str| vec![text.to_owned()];
-        let mut crashes = Crashes::default();
-        let trap = || "wasm trap: unreachable".to_owned();
-        crashes.add("one", log("<Form object at 0x7f0a1B>"), trap());
-        crashes.add("two", log("<Form object at 0x66>"), trap());
-        crashes.add("three", log("<Lead object at 0x66>"), trap());
-        crashes.add("four", Vec::new(), trap());
-        let shown = crashes
-            .0
-            .iter()
-            .map(|crash| (crash.name.as_str(), crash.alike.len()));
-        let shown: Vec<_> = shown.collect();
-        assert_eq!(shown, [("one", 1), ("three", 0), ("four", 0)]);
-        assert_eq!(
-            without_hexadecimal("a 0x1f, 0x and 0xg"),
-            "a 0x, 0x and 0xg"
-        );
-    }
 
     #[test]
     fn an_output_without_a_person_is_recognised() {

@@ -1,83 +1,14 @@
-use super::{check, named::stored, unstored, verifying};
+//! How a comparison of two versions is shown.
+
 use crate::cli::prelude::*;
-use leadhost_admin_api::plugins::{SendDifferences, VerifiedPlugin, VerifyRequest};
+use leadhost_admin_api::plugins::{SendDifferences, VerifiedPlugin};
+use leadhost_domain::accept::Concern;
 use leadhost_domain::difference::{DifferenceGroup, Differences, FieldDifference};
 
 pub const COMPARING: &str = "converting stored deliveries with both versions";
 
 const NOT_COVERED: &str =
     "Connections of which none was chosen, because there are too many or the time was over";
-
-#[derive(Args)]
-pub struct Verify {
-    /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG of a registry; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
-    what: String,
-    /// Compare at most this many deliveries: the newest of each connection and outcome. At most half of them are failed or parked, unless there are too few others
-    #[arg(long, value_name = "COUNT")]
-    last: Option<u32>,
-    /// Only deliveries received since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
-    #[arg(long, value_name = "TIME")]
-    since: Option<String>,
-    /// Only failed and parked deliveries
-    #[arg(long)]
-    failed: bool,
-    /// Stop after this many seconds, and report the comparisons made by then
-    #[arg(long, value_name = "SECONDS")]
-    seconds: Option<u64>,
-    #[command(flatten)]
-    service: ServiceAddress,
-}
-
-impl Verify {
-    pub async fn run(self) -> CommandResult {
-        let client = self.service.client()?;
-        let query = query(&[
-            ("last", self.last.map(|last| last.to_string())),
-            ("since", self.since.clone()),
-            ("failed", self.failed.then(|| "true".to_owned())),
-            ("seconds", self.seconds.map(|seconds| seconds.to_string())),
-        ]);
-        let answer = match stored(&self.what) {
-            Some((name, digest)) => {
-                let path = format!("/admin/v1/plugins/{}/verify{query}", encoded(name));
-                let body = VerifyRequest {
-                    digest: digest.to_owned(),
-                };
-                verifying::ask(&client, COMPARING, (&path, digest), &body).await?
-            }
-            None => {
-                let wasm = unstored::read(&self.what, &client).await?.wasm;
-                let path = format!("/admin/v1/plugins/verify{query}");
-                verifying::send(&client, COMPARING, &path, wasm).await?
-            }
-        };
-        let verified = answer.map_err(|refusal| refusal.about(&self.what))?;
-        client.print(&verified, |verified| {
-            let asked = GivenOptions {
-                since: self.since.as_deref(),
-                failed: self.failed,
-                more: true,
-                ..GivenOptions::default()
-            };
-            show_part(verified, "stored deliveries", &asked);
-            check::show_concerns(&verified.concerns);
-        });
-        let concerns = verified.concerns.iter().map(|concern| &concern.what);
-        let why: Vec<&str> = verified
-            .drift
-            .iter()
-            .chain(concerns)
-            .map(String::as_str)
-            .collect();
-        if why.is_empty() {
-            return Ok(());
-        }
-        Err(failed_line!(
-            "an activation would be refused: {}",
-            why.join("; ")
-        ))
-    }
-}
 
 /// The rule that chose the deliveries.
 #[derive(Clone, Copy, Default)]
@@ -212,6 +143,17 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
     show_differences(&verified.deliveries, (&other_version, &own_version));
 }
 
+/// Prints the concerns that an activation would raise, each with the word that accepts it.
+pub fn show_concerns(concerns: &[Concern]) {
+    for concern in concerns {
+        let what = &concern.what;
+        say(&safe(&match concern.accept {
+            None => format!("it cannot be activated: {what}"),
+            Some(word) => format!("activating it needs --accept {word}: {what}"),
+        }));
+    }
+}
+
 /// Returns the number of deliveries to ask for, if there are more than were chosen.
 fn more_of(verified: &VerifiedPlugin) -> Option<u64> {
     let most = u64::from(limits::VERIFY_DELIVERIES_MOST);
@@ -249,7 +191,7 @@ fn again(asked: &GivenOptions<'_>) -> String {
         (false, None) => "",
     };
     format!(
-        "Verify it again when there are new deliveries{options}, or let it run beside the active version first: `leadhost plugin shadow`, `leadhost plugin rollout start`."
+        "Compare it again when there are new deliveries{options}, or let it run beside the active version first: `leadhost plugin rollout start WHAT --shadow`."
     )
 }
 
@@ -387,7 +329,8 @@ mod tests {
 
         let (why, advice) = none(2, None, false, true);
         assert!(why.contains("`verify.deliveries = 0`"), "{why}");
-        assert!(!advice.contains("--"), "{advice}");
+        assert!(!advice.contains("without"), "{advice}");
+        assert!(!advice.contains("--since"), "{advice}");
 
         let (why, _) = none(0, None, true, false);
         assert_eq!(why, "no connection uses the plugin");

@@ -1,17 +1,14 @@
-//! `leadhost plugin replay`: a component on this machine converts deliveries that a running service has
-//! stored, and the result is compared with what the active version makes of them. Nothing is changed in
-//! the service.
+//! `leadhost plugin test --on HOST --here`: a component on this machine converts deliveries that a running
+//! service has stored, and the result is compared with what the active version makes of them. Nothing is
+//! changed in the service.
 
 use std::collections::HashSet;
 use std::time::Instant;
 
-use clap::ArgGroup;
-
-use super::component_file::ComponentFile;
-use super::local::{EngineFlags, LocalEngine};
-use super::{component_file, project, verify};
+use super::super::local::{EngineFlags, LocalEngine};
+use super::super::{comparison, component_file, project};
+use super::{Chosen, digest_as_published};
 use crate::cli::captures;
-use crate::cli::client::RemoteFlags;
 use crate::cli::prelude::*;
 use leadhost_admin_api::captures::{
     CaptureView, CapturedConnection, CapturedDeliveries, OutcomeView, ServingVersion,
@@ -38,57 +35,33 @@ const SHOWN_RESULTS: usize = 20;
 /// Failures of the component that are shown with its log.
 const SHOWN_FAILURES: usize = 3;
 
-#[derive(Args)]
-#[command(group(ArgGroup::new("which").required(true).multiple(true).args(["deliveries", "connection", "failed"])))]
-pub struct Replay {
-    /// The component or the core module, or the folder of a project that is built
-    file: PathBuf,
-    /// The address of the service's admin API, such as <https://leads.example.com> [default: the service of the data folder]
-    #[arg(long, value_name = "HOST")]
-    from: Option<String>,
-    /// The id of a delivery; may be repeated
-    #[arg(long = "delivery", value_name = "ID", conflicts_with_all = ["connection", "failed"])]
-    deliveries: Vec<String>,
-    /// The newest deliveries of this connection: its name, workspace/name or id
-    #[arg(long, value_name = "NAME")]
-    connection: Option<String>,
-    /// Only failed and parked deliveries
-    #[arg(long)]
-    failed: bool,
-    /// At most this many deliveries
-    #[arg(long, value_name = "COUNT", default_value_t = limits::REPLAYED, value_parser = clap::value_parser!(u32).range(1..=i64::from(limits::REPLAYED_MOST)))]
-    last: u32,
-    /// Stop after this many seconds, and report the comparisons made by then
-    #[arg(long, value_name = "SECONDS", default_value_t = limits::REPLAY_TIME.as_secs(), value_parser = clap::value_parser!(u64).range(1..=limits::REPLAY_LONGEST.as_secs()))]
-    seconds: u64,
-    #[command(flatten)]
-    remote: RemoteFlags,
-    #[command(flatten)]
-    engine: EngineFlags,
-    #[command(flatten)]
-    service: ServiceAddress,
+/// The component on this machine, and the deliveries of a service.
+pub struct Here<'a> {
+    pub file: &'a Path,
+    pub chosen: &'a Chosen,
+    pub flags: &'a EngineFlags,
+    pub service: &'a ServiceAddress,
 }
 
-impl Replay {
-    pub async fn run(self) -> CommandResult {
-        let client = self.service.client_at(self.from.as_deref(), &self.remote)?;
+impl Here<'_> {
+    pub async fn run(&self, client: &AdminClient) -> CommandResult {
         let policy = Config::load(self.service.config_file(), &[])?.verify;
-        let read = component_file::read(&self.file)?;
+        let read = component_file::read(self.file)?;
         // Cases that fail do not keep the deliveries from being compared.
         let component = read.without_cases()?;
         let digest = digest_as_published(read);
-        let engine = self.engine.start(self.service.config_file())?;
+        let engine = self.flags.start(self.service.config_file())?;
         let progress = ProgressLine::start("compiling");
         let loaded = engine.load(component).await;
-        let loaded = loaded.map_err(|failure| failure.about(&self.file))?.loaded;
-        project::check_built(&self.file, &loaded)?;
+        let loaded = loaded.map_err(|failure| failure.about(self.file))?.loaded;
+        project::check_built(self.file, &loaded)?;
         progress.update("finding deliveries");
-        let ids = self.find(&client).await?;
+        let ids = self.find(client).await?;
         let mut replayed = ReplayedHere::new(&engine, Arc::clone(&loaded), ids.len());
         replayed.digest = digest.unwrap_or_else(|| loaded.digest.clone());
-        replayed.all(&client, ids, &progress, self.budget()).await?;
+        replayed.all(client, ids, &progress, self.budget()?).await?;
         drop(progress);
-        self.engine.show(&engine);
+        self.flags.show(&engine);
         replayed.remark();
         let drift = drift(Part::Deliveries, &replayed.tally, &policy);
         let compared = replayed.tally.differences.compared;
@@ -102,7 +75,7 @@ impl Replay {
         match self.service.json() {
             true => say_json(&serde_json::to_value(&verified).unwrap_or_default()),
             false if is_active => show_active(&verified, &results, client.flags()),
-            false if compared > 0 => verify::show(&verified),
+            false if compared > 0 => comparison::show(&verified),
             false => {}
         }
         failures.iter().for_each(LocalFailure::show);
@@ -123,27 +96,47 @@ impl Replay {
         Err(failed_line!("an activation would be refused: {drift}"))
     }
 
-    fn budget(&self) -> Duration {
-        Duration::from_secs(self.seconds)
+    fn budget(&self) -> CommandResult<Duration> {
+        let given = self.chosen.seconds;
+        let seconds = given.unwrap_or(limits::REPLAY_TIME.as_secs());
+        let most = limits::REPLAY_LONGEST.as_secs();
+        match (1..=most).contains(&seconds) {
+            true => Ok(Duration::from_secs(seconds)),
+            false => Err(CommandFailure::usage(format!(
+                "`--seconds {seconds}`: with --here, 1 to {most} are possible"
+            ))),
+        }
+    }
+
+    fn most(&self) -> CommandResult<u32> {
+        let last = self.chosen.last.unwrap_or(limits::REPLAYED);
+        let most = limits::REPLAYED_MOST;
+        match (1..=most).contains(&last) {
+            true => Ok(last),
+            false => Err(CommandFailure::usage(format!(
+                "`--last {last}`: with --here, 1 to {most} are possible"
+            ))),
+        }
     }
 
     async fn find(&self, client: &AdminClient) -> CommandResult<Vec<DeliveryId>> {
-        if !self.deliveries.is_empty() {
-            let ids = self.deliveries.iter().map(|text| {
+        if !self.chosen.deliveries.is_empty() {
+            let ids = self.chosen.deliveries.iter().map(|text| {
                 text.parse::<DeliveryId>().map_err(|_| {
                     CommandFailure::usage(format!("`{}` is not the id of a delivery", safe(text)))
                 })
             });
             return ids.collect();
         }
-        let states: &[Option<DeliveryStatus>] = match self.failed {
+        let states: &[Option<DeliveryStatus>] = match self.chosen.failed {
             true => &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)],
             false => &[None],
         };
-        let most = self.last as usize;
+        let last = self.most()?;
+        let most = last as usize;
         let mut ids = Vec::new();
         for status in states {
-            let mut found = self.newest(client, *status).await?;
+            let mut found = self.newest(client, *status, last).await?;
             ids.append(&mut found);
         }
         // Ids sort by the time of receipt.
@@ -158,15 +151,16 @@ impl Replay {
         &self,
         client: &AdminClient,
         status: Option<DeliveryStatus>,
+        last: u32,
     ) -> CommandResult<Vec<DeliveryId>> {
-        let most = self.last as usize;
+        let most = last as usize;
         let mut ids = Vec::new();
         let mut before = None;
         loop {
-            let page = self.last.min(limits::DELIVERIES_PER_PAGE);
+            let page = last.min(limits::DELIVERIES_PER_PAGE);
             let query = query(&[
                 ("status", status.map(|one| one.as_str().to_owned())),
-                ("connection", self.connection.clone()),
+                ("connection", self.chosen.connection.clone()),
                 ("before", before),
                 ("limit", Some(page.to_string())),
             ]);
@@ -445,9 +439,9 @@ fn show_active(verified: &VerifiedPlugin, results: &[(DeliveryId, String)], flag
     let rows = rows.map(|(id, result)| vec![id.to_string(), result.clone()]);
     let rows: Vec<Vec<String>> = rows.collect();
     say!("\n{}", table(&["DELIVERY", "RESULT"], &rows));
-    verify::show_differences(&verified.deliveries, ("the service", "this machine"));
+    comparison::show_differences(&verified.deliveries, ("the service", "this machine"));
     say!(
-        "\n`{}` shows what the service made of a delivery. To compare a change, build it, and replay it again.",
+        "\n`{}` shows what the service made of a delivery. To compare a change, build it, and make the same test again.",
         flags.command("delivery show ID")
     );
 }
@@ -479,20 +473,6 @@ fn summary(outcome: &VersionOutcome) -> String {
     match items.is_empty() {
         true => "no item".to_owned(),
         false => kinds.collect::<Vec<_>>().join(", "),
-    }
-}
-
-/// Returns the digest of a component as `plugin publish` sends it: with its golden cases. `None` if they
-/// cannot be sent yet, which is said.
-fn digest_as_published(read: ComponentFile) -> Option<Digest> {
-    match read.with_its_cases() {
-        Ok(whole) => Some(Digest::compute(&whole)),
-        Err(failure) => {
-            complain!(
-                "The digest below is that of the component without its golden cases: {failure}"
-            );
-            None
-        }
     }
 }
 
