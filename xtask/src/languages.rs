@@ -32,6 +32,14 @@ const KEPT: [&str; 3] = [".venv", "node_modules", "target"];
 const SAMPLES: &str = "sdk-guest/cases/samples";
 const ADAPTER_CASES: &str = "sdk-guest/cases/adapter";
 
+/// Converters in interpreted languages with functions that do not end. The names of those in the others are in
+/// the component.
+const ENDLESS: &str = "sdk-guest/cases/endless";
+const ENDLESS_FUNCTIONS: [&str; 3] = ["spin", "descend", "fill"];
+
+/// What the one in TypeScript makes of its loops and functions, which the build of the SDK counts.
+const FORMS: &str = "1 3 a 12 11 9 2 ";
+
 struct Project {
     language: &'static Language,
     kind: &'static str,
@@ -115,7 +123,10 @@ pub fn test(install: Install) -> Result<Vec<String>, Failure> {
             made.test()?;
             match project.kind {
                 "adapter" => made.answers_every_case(),
-                _ => made.reads_every_sample(),
+                _ => {
+                    made.reads_every_sample()?;
+                    made.names_what_does_not_end()
+                }
             }
         });
     }
@@ -260,6 +271,41 @@ impl<'a> Made<'a> {
             process::run_within(&mut command, PATIENCE).map_err(failed)?;
         }
         Ok(())
+    }
+
+    /// Each function that does not end is named with its file: by the log, or by the error.
+    fn names_what_does_not_end(&self) -> Result<(), Failure> {
+        let source = self.project.language.source.replace("KIND", "converter");
+        let file = Path::new(&source).file_name().unwrap_or_default();
+        let endless = repository::root().join(ENDLESS).join(file);
+        if !endless.exists() {
+            return Ok(());
+        }
+        fs::copy(&endless, self.folder.join(&source)).context(format!("copying {source}"))?;
+        self.rebuild()?;
+        let body = self.folder.join("body.json");
+        let run = |what: &str| {
+            fs::write(&body, format!("{{\"do\": \"{what}\"}}")).context("writing body.json")?;
+            let mut run = self.leadhost(&["plugin", "run", ".", "body.json"]);
+            run.output().context("running the plugin")
+        };
+        for function in ENDLESS_FUNCTIONS {
+            let output = run(function)?;
+            let said = String::from_utf8_lossy(&output.stderr);
+            let is_named = |line: &str| line.contains(function) && line.contains(source.as_str());
+            if output.status.success() || !said.lines().any(is_named) {
+                return Err(Failure::new(format!("{function} is not named:\n{said}")));
+            }
+        }
+        let ended = run("")?;
+        let said = String::from_utf8_lossy(&ended.stdout);
+        let is_right = said.contains(FORMS) || self.project.language.name != "typescript";
+        match ended.status.success() && is_right {
+            true => Ok(()),
+            false => Err(Failure::new(format!(
+                "{source} made something else:\n{said}"
+            ))),
+        }
     }
 
     fn test(&self) -> Result<(), Failure> {

@@ -20,6 +20,8 @@ from wit_world.imports.core import (
     SenderPolicy,
 )
 
+from . import watch
+
 __all__ = [
     "Delivery",
     "Description",
@@ -81,12 +83,13 @@ def take_notes() -> list[str]:
 
 
 def with_own_notes(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that begins without notes: those of a call that refused its body, or
+    """Returns a function that begins without notes and rounds: those of a call that refused its body, or
     failed, are not the next call's."""
 
     @functools.wraps(call)
     def begin(*values: Any, **named: Any) -> Any:
         _notes.clear()
+        watch.begin()
         return call(*values, **named)
 
     return begin

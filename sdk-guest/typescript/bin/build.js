@@ -7,7 +7,8 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { componentize } from "componentize-qjs";
 import { build } from "esbuild";
-import { withPositions } from "./positions.js";
+import { positions } from "./positions.js";
+import { watched } from "./watched.js";
 
 const WORLDS = {
   converter: "leadhost:converter/lead-converter@1.0.0",
@@ -39,10 +40,14 @@ await build({
 });
 const contract = await readFile(new URL(`../wit/leadhost-${kind}-1.0.0.wit`, import.meta.url), "utf8");
 await writeFile("build/plugin.wit", withStderr(contract, WORLDS[kind]));
+const kept = positions(await readFile(`${bundle}.map`, "utf8"));
+const isOwn = (line) => kept.sources[kept.lines[line - 1]?.[0]]?.startsWith("node_modules/") === false;
+const counted = watched(await readFile(bundle, "utf8"), isOwn);
 const { component } = await componentize({
   witPath: "build/plugin.wit",
   world: "leadhost:plugin/plugin",
-  jsSource: withPositions(await readFile(bundle, "utf8"), await readFile(`${bundle}.map`, "utf8")),
+  // A text, which needs little memory and is read only after a crash.
+  jsSource: `${counted}\nglobalThis.sourceLines = ${JSON.stringify(JSON.stringify(kept))};\n`,
   jsPath: bundle,
   // The contract's functions are synchronous; the host accepts no others.
   sync: true,

@@ -3,8 +3,8 @@
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Returns the bundle with a table of the lines of its sources, by its source map. */
-export function withPositions(bundle, map) {
+/** Returns the names of the sources, and of each line of the bundle the number of its source and the line in it. */
+export function positions(map) {
   const { sources, mappings } = JSON.parse(map);
   let [source, line] = [0, 0];
   const lines = mappings.split(";").map((text) => {
@@ -20,9 +20,7 @@ export function withPositions(bundle, map) {
     return first;
   });
   const names = sources.map((name) => name.replace(/^(\.\.?\/)+/, ""));
-  // A text, which needs little memory and is read only after a crash.
-  const table = JSON.stringify({ sources: names, lines });
-  return `${bundle}\nglobalThis.sourceLines = ${JSON.stringify(table)};\n`;
+  return { sources: names, lines };
 }
 
 /** Returns the numbers of a segment, each of which is the difference to the one before. */

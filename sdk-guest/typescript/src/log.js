@@ -46,6 +46,13 @@ export function writeCrash(thrown) {
   }
 }
 
+/** Writes the words of an error with the place of the loop in which it was made. */
+export function writeLoop(error) {
+  // The innermost frame is of the count itself.
+  const [words, , loop] = traced(error);
+  writeLine(`${words.replace(/^Error: /, "")} ${(loop ?? "").trim().replace(/^at /, "")}`);
+}
+
 /** Returns the lines of an error: its message, and where it was thrown. */
 function traced(error) {
   const kept = JSON.parse(globalThis.sourceLines ?? "null");

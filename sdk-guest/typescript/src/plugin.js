@@ -1,6 +1,7 @@
 // What converters and adapters share: who they are, problems, and notes.
 
 import { openLog, writeCrash } from "./log.js";
+import { beginWatch } from "./watch.js";
 
 /** Returns a description; `summary` is one line for people. */
 export function description(name, version, summary, more = {}) {
@@ -40,6 +41,7 @@ export function withOwnNotes(functions) {
     function (...values) {
       openLog();
       takeNotes();
+      beginWatch();
       try {
         return call.apply(this, values);
       } catch (thrown) {

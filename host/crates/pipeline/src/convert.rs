@@ -13,6 +13,10 @@ use leadhost_domain::plugin::{PluginDelivery, RanWith};
 use leadhost_store::ConversionResult;
 use leadhost_telemetry::CallSubject;
 
+/// The note of a delivery of which a plugin makes nothing and does not say why: a source that has renamed its
+/// list looks like that.
+const NO_ITEM: &str = "the plugin found no item in the body";
+
 pub struct Converted {
     pub result: ConversionResult,
     pub reply: Option<PluginReply>,
@@ -186,6 +190,9 @@ impl Conversion<'_> {
         let mut items = normalise::items(&self.routing(), output.items, now, until).await?;
         let mut notes = output.notes;
         plugin_log::hide(&mut notes, &live.secrets);
+        if items.is_empty() && output.reply.is_none() && notes.is_empty() {
+            notes.push(NO_ITEM.to_owned());
+        }
         let results = items.iter_mut().map(|item| &mut item.result);
         if budget.has_effects() {
             greeting::add(pipeline, results, &mut notes).await?;

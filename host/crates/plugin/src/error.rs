@@ -2,6 +2,7 @@
 //! component is refused (its author), a call returned no answer (the pipeline: retry, wait,
 //! or count it against the version).
 
+use crate::guest_log::is_panic_of_rust;
 use crate::prelude::*;
 use leadhost_domain::size;
 use leadhost_domain::text::{on_one_line, storable};
@@ -310,17 +311,12 @@ impl CallError {
     /// Returns the message with the last of these lines, as far as they fit, on one line: a log that
     /// may be shown where the message is.
     pub fn with_log(&self, log: &[String]) -> String {
-        let lines: Vec<&str> = log
-            .iter()
-            .map(String::as_str)
-            .filter(|line| !line.trim().is_empty() && !line.trim().starts_with(RUSTS_ADVICE))
-            .collect();
-        let engine = lines.iter().rposition(|line| is_panic_of_engine(line));
-        let shown = match (exception_in(&lines), engine) {
-            // The engine repeats the exception, escaped on one line.
-            (Some(at), Some(end)) if at < end => fitting(lines[at..end].iter().copied()),
-            (Some(at), _) if begins_crash(lines[at]) => fitting(lines[at..].iter().copied()),
-            _ => {
+        let lines: Vec<&str> = log.iter().map(String::as_str).collect();
+        let begin =
+            exception_in(&lines).filter(|at| begins_crash(lines[*at]) || has_stack(&lines, *at));
+        let shown = match begin {
+            Some(at) => fitting(lines[at..].iter().copied()),
+            None => {
                 let mut last = fitting(lines.iter().rev().copied());
                 last.reverse();
                 last
@@ -365,8 +361,7 @@ fn exception_in(lines: &[&str]) -> Option<usize> {
         .or_else(|| end_of_traceback(lines))
         .or_else(|| lines.iter().rposition(|line| is_type(type_of(line))))
         .or_else(|| {
-            let of_author = |line: &&str| is_panic_of_rust(line) && !is_panic_of_engine(line);
-            let place = lines.iter().rposition(of_author)?;
+            let place = lines.iter().rposition(|line| is_panic_of_rust(line))?;
             let message = place + 1;
             (message < lines.len()).then_some(message)
         })
@@ -403,18 +398,12 @@ fn begins_crash(line: &str) -> bool {
         .any(|begin| line.starts_with(begin))
 }
 
-fn is_panic_of_rust(line: &str) -> bool {
-    let line = line.trim();
-    line.starts_with("thread '") && line.contains(" panicked at ") && line.ends_with(':')
+/// Whether the stack of an exception in JavaScript follows it.
+fn has_stack(lines: &[&str], at: usize) -> bool {
+    lines
+        .get(at + 1)
+        .is_some_and(|line| line.starts_with("    at "))
 }
-
-/// Whether the line is of the engine of JavaScript, which is written in Rust.
-fn is_panic_of_engine(line: &str) -> bool {
-    is_panic_of_rust(line) && line.contains(" panicked at crates/runtime/")
-}
-
-/// The end of a panic's message in Rust. A plugin has no environment.
-const RUSTS_ADVICE: &str = "note: run with `RUST_BACKTRACE=1`";
 
 /// How the message of a crash begins: of a panic in Go, which comes before its long trace, of one in Zig as
 /// our module writes it, and of a failed `assert` in C. In other languages the message is at the end.
@@ -442,11 +431,12 @@ pub struct NotInstalled(pub Digest);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guest_log::readable;
 
     fn trapped(log: &[&str]) -> CallError {
         CallError::Trapped {
             message: "unreachable".to_owned(),
-            log: log.iter().map(|line| (*line).to_owned()).collect(),
+            log: readable(log.iter().map(|line| (*line).to_owned()).collect()),
         }
     }
 

@@ -12,8 +12,8 @@ use leadhost_domain::text::on_one_line;
 const NAMED: usize = 5;
 
 /// How the names of functions begin that end a program, allocate, or lead to the author's code: of
-/// Rust, C, Go and Zig, in this order.
-const MACHINERY: [&str; 29] = [
+/// Rust, C, Go, Zig and Python, in this order.
+const MACHINERY: [&str; 28] = [
     "std::",
     "core::",
     "alloc::",
@@ -41,8 +41,7 @@ const MACHINERY: [&str; 29] = [
     "builtin.",
     "posix.",
     "compiler_rt.",
-    "leadhost.log.",
-    "leadhost.contract.",
+    "wit_dylib_",
 ];
 
 /// Whole names of such functions.
@@ -106,15 +105,26 @@ const RECORDED: usize = 20;
 
 /// Returns the place of a failure, given the functions from the innermost one outwards.
 fn place<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<String> = names.map(readable).collect();
+    let mut names: Vec<String> = names.map(readable).collect();
+    if names.iter().any(|name| name.starts_with(INTERPRETER)) {
+        // The other functions are those of the interpreter too, whatever the author's are.
+        names.retain(|name| name.contains(EXPORT));
+    }
     let mut shown: Vec<&str> = names.iter().map(String::as_str).collect();
     if shown.iter().any(|name| !is_machinery(name)) {
         shown.retain(|name| !is_machinery(name));
     }
-    shown.truncate(NAMED);
-    match shown.is_empty() {
+    let mut folded: Vec<String> = Vec::new();
+    for calls in shown.chunk_by(|inner, outer| inner == outer).take(NAMED) {
+        folded.push(match calls {
+            [one] => (*one).to_owned(),
+            [one, ..] => format!("{one} (calls itself)"),
+            [] => continue,
+        });
+    }
+    match folded.is_empty() {
         true => String::new(),
-        false => format!("{PLACE}{}", shown.join(OUTER)),
+        false => format!("{PLACE}{}", folded.join(OUTER)),
     }
 }
 
@@ -136,6 +146,12 @@ pub fn with_innermost_place(message: &str) -> &str {
         None => message,
     }
 }
+
+/// The function in which Python interprets a plugin's.
+const INTERPRETER: &str = "_PyEval_";
+
+/// Separates an interface of the contract from its function, in the name of an export.
+const EXPORT: char = '#';
 
 /// Separates a function from the one that called it.
 const OUTER: &str = " < ";
@@ -301,7 +317,7 @@ mod tests {
         assert_eq!(place_of(&error), ", in grow");
         let message = cause_first(&error_of("recurse"));
         assert!(
-            message.contains("call stack exhausted, in recurse < recurse"),
+            message.contains("call stack exhausted, in recurse (calls itself)"),
             "{message}"
         );
         let message = cause_first(&error_of("descend"));
@@ -309,7 +325,7 @@ mod tests {
             message.contains("out of bounds") && message.contains("the stack is used up"),
             "{message}"
         );
-        assert!(message.contains(", in descend < descend"), "{message}");
+        assert!(message.contains(", in descend (calls itself)"), "{message}");
     }
 
     #[track_caller]
@@ -348,12 +364,21 @@ mod tests {
         );
         check(
             &[
-                "leadhost.log.panic",
                 "debug.panicExtra",
                 "converter.read",
-                "leadhost.contract.convert",
+                "converter.read",
+                "converter.convert",
             ],
-            ", in converter.read",
+            ", in converter.read (calls itself) < converter.convert",
+        );
+        check(
+            &[
+                "long_dealloc",
+                "_PyEval_EvalFrameDefault",
+                "wit_dylib_export_call",
+                "leadhost:converter/converter@1.0.0#convert",
+            ],
+            ", in leadhost:converter/converter@1.0.0#convert",
         );
     }
 
@@ -366,7 +391,7 @@ mod tests {
     #[test]
     fn a_deep_or_hostile_stack_stays_short() {
         let long = "x".repeat(10_000);
-        let shown = place(std::iter::repeat_n(&*long, 20));
+        let shown = place([&*long, "read"].repeat(10).into_iter());
         assert!(
             shown.len() <= NAMED * (limits::REFUSAL_NAME_BYTES + 5),
             "{shown}"

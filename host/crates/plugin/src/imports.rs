@@ -21,6 +21,7 @@ use wasmtime_wasi::p2::{
 };
 use wasmtime_wasi::{WasiCtx, WasiCtxView};
 
+use crate::guest_log;
 use crate::prelude::*;
 use leadhost_domain::text::is_active;
 use leadhost_domain::time::{self};
@@ -119,7 +120,7 @@ impl Wasi {
     }
 
     pub fn log_lines(&self) -> Vec<String> {
-        self.output.lines()
+        guest_log::readable(self.output.lines())
     }
 
     fn draw(&mut self, count: usize) -> Vec<u8> {

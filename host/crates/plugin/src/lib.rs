@@ -41,6 +41,7 @@ mod error;
 mod frames;
 mod function_cache;
 mod golden;
+mod guest_log;
 mod hashed_file;
 mod history;
 #[cfg(test)]

@@ -108,7 +108,10 @@ impl Run {
                 )
                 .about(&self.body)),
             },
-            Err(error) => Err(CommandFailure::new(safe(&error.to_string()))),
+            Err(error) => {
+                let said = error.with_exception(&call.answer.usage.log);
+                Err(CommandFailure::new(safe(&said)))
+            }
         }
     }
 
@@ -289,7 +292,7 @@ impl MeasuredRun<'_> {
         }
         complain!("\n{}", self.table());
         let inline = Duration::from_millis(self.engine.limits.inline_ms);
-        if self.answer.usage.processor > inline {
+        if self.answer.output.is_ok() && self.answer.usage.processor > inline {
             complain(
                 "A request has less time than this call used: the sender would be answered `queued`, and the worker would convert the delivery.",
             );

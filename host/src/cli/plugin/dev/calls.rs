@@ -234,6 +234,9 @@ fn call_lines(call: &WatchedCall) -> Vec<String> {
     match &call.output {
         Ok(WatchedOutput::Conversion(output)) => {
             lines.extend(bounded(output.items.iter().map(item_line)));
+            if output.items.is_empty() && output.reply.is_none() {
+                lines.push("  no item: the sender gets `ignored`".to_owned());
+            }
             lines.extend(output.notes.iter().map(|note| line("note", note)));
             let reply = output.reply.as_ref();
             lines.extend(reply.map(|reply| line("reply", &reply.status.to_string())));

@@ -476,7 +476,7 @@ impl DevSession<'_> {
                 false => String::new(),
             };
             lines.push(format!(
-                "# To publish it: {write}leadhost plugin publish {project} --to https://HOST --key KEY"
+                "# To publish it: {write}leadhost plugin publish {project} --to https://HOST --admin-key KEY"
             ));
         }
         Ok(lines.join("\n"))

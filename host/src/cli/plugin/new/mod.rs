@@ -15,7 +15,7 @@ use leadhost_plugin::rules;
 const LOCK_OF_CARGO: &str = "Cargo.lock";
 
 /// The command that follows when the golden cases have been reviewed.
-const PUBLISH: &str = "leadhost plugin publish . --to https://HOST --key KEY";
+const PUBLISH: &str = "leadhost plugin publish . --to https://HOST --admin-key KEY";
 
 #[derive(Args)]
 pub struct New {
