@@ -159,13 +159,9 @@ impl Lead {
     }
 
     /// Adds any other value from the source, if there is one. It keeps its JSON type and digits.
-    pub fn attribute<'v>(
-        mut self,
-        name: impl Into<String>,
-        value: impl Into<Option<&'v Value>>,
-    ) -> Self {
-        if let Some(value) = value.into() {
-            self.attributes.push((name.into(), value.to_string()));
+    pub fn attribute(mut self, name: impl Into<String>, value: impl AttributeValue) -> Self {
+        if let Some(json) = value.into_json() {
+            self.attributes.push((name.into(), json));
         }
         self
     }
@@ -201,6 +197,56 @@ fn push(list: &mut Vec<String>, text: impl Into<Option<String>>) {
     }
 }
 
+/// A value that can be an attribute: a value of the body, a text, a number, a yes or no, or one of these that
+/// may be absent.
+pub trait AttributeValue {
+    /// Returns the value as JSON. `None`: it is absent, or a blank text.
+    fn into_json(self) -> Option<String>;
+}
+
+impl AttributeValue for &Value {
+    fn into_json(self) -> Option<String> {
+        Some(self.to_string())
+    }
+}
+
+impl<T: AttributeValue> AttributeValue for Option<T> {
+    fn into_json(self) -> Option<String> {
+        self.and_then(T::into_json)
+    }
+}
+
+impl AttributeValue for String {
+    fn into_json(self) -> Option<String> {
+        present(self).map(|text| Value::from(text).to_string())
+    }
+}
+
+impl AttributeValue for &str {
+    fn into_json(self) -> Option<String> {
+        self.to_owned().into_json()
+    }
+}
+
+impl AttributeValue for Vec<String> {
+    fn into_json(self) -> Option<String> {
+        (!self.is_empty()).then(|| Value::from(self).to_string())
+    }
+}
+
+macro_rules! plain {
+    ($($kind:ty),*) => {$(
+        impl AttributeValue for $kind {
+            fn into_json(self) -> Option<String> {
+                // A number that JSON does not have is absent.
+                Some(Value::from(self)).filter(|value| !value.is_null()).map(|value| value.to_string())
+            }
+        }
+    )*};
+}
+
+plain!(bool, f64, i64, u64);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +266,33 @@ mod tests {
                 phones: vec!["11 90000-0000".into()],
                 ..Lead::default()
             }
+        );
+    }
+
+    #[test]
+    fn an_attribute_is_any_value_that_may_be_absent() {
+        let read = serde_json::json!({ "floor": 3 });
+        let lead = Lead::new()
+            .attribute("unit", &read)
+            .attribute("floor", read.get("floor"))
+            .attribute("none", read.get("none"))
+            .attribute("text", Some("10 mil".to_owned()))
+            .attribute("blank", " ")
+            .attribute("number", 4.5)
+            .attribute("endless", f64::NAN)
+            .attribute("yes", true);
+        let attributes = lead.attributes.iter();
+        let attributes: Vec<(&str, &str)> =
+            attributes.map(|(name, json)| (&**name, &**json)).collect();
+        assert_eq!(
+            attributes,
+            [
+                ("unit", "{\"floor\":3}"),
+                ("floor", "3"),
+                ("text", "\"10 mil\""),
+                ("number", "4.5"),
+                ("yes", "true"),
+            ]
         );
     }
 }

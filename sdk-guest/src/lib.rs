@@ -66,8 +66,8 @@ pub use delivery::{body_bytes, content_json, content_text, first_header};
 pub use item::MAX_ITEMS;
 pub use json::{first_of, is_absent, parse_json, text_at, text_of};
 pub use lead::{
-    MAX_ATTRIBUTES, MAX_CAMPAIGN_FIELDS, MAX_EMAILS, MAX_LISTINGS, MAX_NAME_BYTES, MAX_PHONE_BYTES,
-    MAX_PHONES, MAX_TEXT_BYTES, MAX_WORD_BYTES,
+    AttributeValue, MAX_ATTRIBUTES, MAX_CAMPAIGN_FIELDS, MAX_EMAILS, MAX_LISTINGS, MAX_NAME_BYTES,
+    MAX_PHONE_BYTES, MAX_PHONES, MAX_TEXT_BYTES, MAX_WORD_BYTES,
 };
 pub use request::{
     IntoSegments, basic, hmac_base64, hmac_hex, lit, literal_argument, secret, secret_argument,

@@ -25,6 +25,41 @@ const MAX_LINES: usize = 20;
 /// Maximum characters of a quoted value, and of a path.
 const MAX_QUOTE: usize = 300;
 
+/// Maximum pairs that are told apart by their names.
+const MAX_NAMED: usize = 200;
+
+/// Returns the pairs of a name and a value, such as attributes; nothing if an element is none, or a name is
+/// there twice.
+fn named(list: &[Value]) -> Vec<(&str, &Value)> {
+    let mut pairs = Vec::new();
+    for element in list {
+        match element.as_array().map(Vec::as_slice) {
+            Some([Value::String(name), value]) if pairs.len() < MAX_NAMED && !has(&pairs, name) => {
+                pairs.push((name.as_str(), value));
+            }
+            _ => return Vec::new(),
+        }
+    }
+    pairs
+}
+
+fn has(pairs: &[(&str, &Value)], name: &str) -> bool {
+    pairs.iter().any(|(other, _)| *other == name)
+}
+
+/// Whether two lists are of named pairs, and the names that both have are in the same order.
+fn are_alike(left: &[Value], right: &[Value]) -> bool {
+    let (left, right) = (named(left), named(right));
+    let of_both = |one: &[(&str, &Value)], other: &[(&str, &Value)]| -> Vec<String> {
+        let names = one.iter().map(|(name, _)| *name);
+        names
+            .filter(|name| has(other, name))
+            .map(str::to_owned)
+            .collect()
+    };
+    !left.is_empty() && !right.is_empty() && of_both(&left, &right) == of_both(&right, &left)
+}
+
 /// A step of a path.
 #[derive(Clone, Copy)]
 enum Step<'a> {
@@ -54,6 +89,22 @@ impl Found {
                 }
                 for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(*key)) {
                     path.push(Step::Field(key));
+                    self.line(path, None, Some(value));
+                    path.pop();
+                }
+            }
+            (Value::Array(left), Value::Array(right)) if are_alike(left, right) => {
+                let (left, right) = (named(left), named(right));
+                for (name, value) in &left {
+                    path.push(Step::Field(name));
+                    match right.iter().find(|(other, _)| other == name) {
+                        Some((_, other)) => self.walk(path, value, other),
+                        None => self.line(path, Some(value), None),
+                    }
+                    path.pop();
+                }
+                for (name, value) in right.iter().filter(|(name, _)| !has(&left, name)) {
+                    path.push(Step::Field(name));
                     self.line(path, None, Some(value));
                     path.pop();
                 }
@@ -160,6 +211,21 @@ mod tests {
              ok.items.1: expected {\"name\":\"Bia\"}, got nothing\n\
              ok.notes: expected nothing, got []"
         );
+    }
+
+    #[test]
+    fn named_values_are_compared_by_their_names_and_order_counts() {
+        let of = |pairs: Value| json!({ "attributes": pairs });
+        let few = of(json!([["floor", 3], ["pets", true]]));
+        let more = of(json!([["rooms", 2], ["floor", 4], ["pets", true]]));
+        assert_eq!(
+            diff(&few, &more).unwrap(),
+            "attributes.floor: expected 3, got 4\nattributes.rooms: expected nothing, got 2"
+        );
+        let turned = of(json!([["pets", true], ["floor", 3]]));
+        assert!(diff(&few, &turned).unwrap().starts_with("attributes.0.0: "));
+        let twice = of(json!([["floor", 3], ["floor", 3]]));
+        assert!(diff(&twice, &few).is_some());
     }
 
     #[test]

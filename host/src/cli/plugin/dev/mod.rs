@@ -15,7 +15,7 @@ mod service;
 mod setup;
 mod workspace;
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use serde_json::Map;
 
@@ -35,6 +35,7 @@ use crate::cli::prelude::*;
 use crate::cli::serve::first_apply;
 use crate::cli::workspace_file;
 use leadhost_config::shutdown::{self, Shutdown};
+use leadhost_domain::clock::Clock as _;
 use leadhost_domain::connection::Connection;
 use leadhost_pipeline::apply::ApplyOutcome;
 use leadhost_pipeline::deploy::DeployError;
@@ -300,8 +301,11 @@ impl DevSession<'_> {
                 Err(end) => return Ok(Err(end)),
             }
         }
+        let begun = SystemClock.now().0.cast_unsigned();
+        let begun = SystemTime::UNIX_EPOCH + Duration::from_micros(begun);
         let made = self.build(project, &project.build, "building").await?;
         if made.is_ok() {
+            made_since(&folder.join(BUILT), begun);
             self.checking = Checking::start(folder, &project.check, &self.shutdown);
         }
         Ok(made)
@@ -528,6 +532,18 @@ async fn say_missing(language: Language) {
                 need.elsewhere
             );
         }
+    }
+}
+
+/// Marks a file as one of a build that has begun at this time: a compiler that finds nothing changed leaves the
+/// older file, which would seem to lack a source that was only touched.
+fn made_since(file: &Path, begun: SystemTime) {
+    let is_older = |time: SystemTime| time < begun;
+    let modified = std::fs::metadata(file).and_then(|file| file.modified());
+    if modified.is_ok_and(is_older)
+        && let Ok(file) = std::fs::File::options().append(true).open(file)
+    {
+        let _ = file.set_modified(begun);
     }
 }
 
