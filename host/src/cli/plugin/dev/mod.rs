@@ -352,11 +352,8 @@ impl DevSession<'_> {
 
     /// Shows the golden cases that have another result than expected.
     fn say_differing(&self) {
-        if !self.differing.is_empty() {
-            candidate::show_differences(&self.differing);
-            let folder = quoted(&self.flags.folder.to_string_lossy());
-            complain(&candidate::advice(&self.differing, &folder));
-        }
+        candidate::show_differences(&self.differing);
+        self.say_advice();
     }
 
     /// Makes the results that were shown the expected ones.
@@ -366,7 +363,16 @@ impl DevSession<'_> {
             "Renewed: {}.",
             count(renewed as u64, "golden case", "golden cases")
         );
+        self.differing.retain(|case| !case.lost.is_empty());
+        self.say_advice();
         Ok(())
+    }
+
+    fn say_advice(&self) {
+        if !self.differing.is_empty() {
+            let folder = quoted(&self.flags.folder.to_string_lossy());
+            complain(&candidate::advice(&self.differing, &folder));
+        }
     }
 
     fn loaded(&self, candidate: &DevCandidate) -> CommandResult<Arc<Loaded>> {
