@@ -217,7 +217,7 @@ async fn golden_cases_of_an_adapter_are_called_and_hold_or_refuse_it() {
         adapters("convert", Call::Convert, json!({"ok": {}})),
     ];
     let text = prepare(&failing).await.unwrap_err().to_string();
-    has!(text, "3 of 3 golden cases", "routes: ok.0.1: expected");
+    has!(text, "3 of 3 golden cases", "routes: ok.number: expected");
     has!(text, "`convert`, which an adapter does not have");
 }
 
