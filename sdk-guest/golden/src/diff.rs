@@ -47,17 +47,10 @@ fn has(pairs: &[(&str, &Value)], name: &str) -> bool {
     pairs.iter().any(|(other, _)| *other == name)
 }
 
-/// Whether two lists are of named pairs, and the names that both have are in the same order.
-fn are_alike(left: &[Value], right: &[Value]) -> bool {
-    let (left, right) = (named(left), named(right));
-    let of_both = |one: &[(&str, &Value)], other: &[(&str, &Value)]| -> Vec<String> {
-        let names = one.iter().map(|(name, _)| *name);
-        names
-            .filter(|name| has(other, name))
-            .map(str::to_owned)
-            .collect()
-    };
-    !left.is_empty() && !right.is_empty() && of_both(&left, &right) == of_both(&right, &left)
+/// Returns the names of pairs that the others have too, in their order.
+fn order<'a>(pairs: &[(&'a str, &Value)], others: &[(&str, &Value)]) -> Vec<&'a str> {
+    let names = pairs.iter().map(|(name, _)| *name);
+    names.filter(|name| has(others, name)).collect()
 }
 
 /// A step of a path.
@@ -93,8 +86,17 @@ impl Found {
                     path.pop();
                 }
             }
-            (Value::Array(left), Value::Array(right)) if are_alike(left, right) => {
+            (Value::Array(left), Value::Array(right))
+                if !named(left).is_empty() && !named(right).is_empty() =>
+            {
                 let (left, right) = (named(left), named(right));
+                let orders = [order(&left, &right), order(&right, &left)];
+                if orders[0] != orders[1] {
+                    let [expected, actual] = orders.map(Value::from);
+                    path.push(Step::Field("(order)"));
+                    self.line(path, Some(&expected), Some(&actual));
+                    path.pop();
+                }
                 for (name, value) in &left {
                     path.push(Step::Field(name));
                     match right.iter().find(|(other, _)| other == name) {
@@ -223,7 +225,10 @@ mod tests {
             "attributes.floor: expected 3, got 4\nattributes.rooms: expected nothing, got 2"
         );
         let turned = of(json!([["pets", true], ["floor", 3]]));
-        assert!(diff(&few, &turned).unwrap().starts_with("attributes.0.0: "));
+        assert_eq!(
+            diff(&few, &turned).unwrap(),
+            "attributes.(order): expected [\"floor\",\"pets\"], got [\"pets\",\"floor\"]"
+        );
         let twice = of(json!([["floor", 3], ["floor", 3]]));
         assert!(diff(&twice, &few).is_some());
     }

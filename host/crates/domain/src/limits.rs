@@ -366,6 +366,10 @@ pub const READY_PATIENCE: Duration = Duration::from_secs(2);
 /// overflows.
 pub const PLUGIN_STACK_BYTES: usize = 512 << 10;
 
+/// Bytes of memory that a call gets beyond its limit, once it has asked for more than that: for the message of
+/// the exception with which it ends.
+pub const PLUGIN_MESSAGE_MEMORY: usize = 2 << 20;
+
 /// Bytes of a component above which warm instances are made for it: all interpreters are larger,
 /// and compiled languages without a runtime start in microseconds.
 pub const WARM_COMPONENT_BYTES: usize = 1 << 20;

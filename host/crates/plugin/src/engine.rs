@@ -150,7 +150,7 @@ fn pool(calls: usize, memory: usize) -> InstanceAllocationStrategy {
         .total_memories(calls * limits::PLUGIN_MEMORIES)
         .total_tables(calls * limits::PLUGIN_TABLES)
         .total_stacks(calls)
-        .max_memory_size(memory)
+        .max_memory_size(memory + limits::PLUGIN_MESSAGE_MEMORY)
         .max_core_instances_per_component(limits::PLUGIN_CORE_INSTANCES)
         .max_memories_per_component(limits::PLUGIN_MEMORIES)
         .max_tables_per_component(limits::PLUGIN_TABLES)

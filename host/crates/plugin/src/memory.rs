@@ -123,7 +123,13 @@ impl ResourceLimiter for MemoryLimiter {
         }
         let more = desired.saturating_sub(current);
         let total = self.memory.saturating_add(more);
-        if total > self.memory_limit {
+        // A guest that has been told gets room for the message of its exception.
+        let room = if self.denied > 0 {
+            limits::PLUGIN_MESSAGE_MEMORY
+        } else {
+            0
+        };
+        if total > self.memory_limit.saturating_add(room) {
             self.denied += 1;
             return match self.denied {
                 0..=DENIALS => Ok(false),
@@ -208,8 +214,19 @@ mod tests {
         );
         assert_eq!(limiter.needed(), 3 << 16);
         assert!(!limiter.was_exceeded());
-        let mut over = || limiter.memory_growing(2 << 16, 3 << 16, None);
-        for _ in 0..DENIALS {
+        assert!(
+            !limiter
+                .memory_growing(0, 1 << 16, None)
+                .expect("it is told")
+        );
+        let room = limits::PLUGIN_MESSAGE_MEMORY;
+        assert!(
+            limiter
+                .memory_growing(0, room, None)
+                .expect("for its message")
+        );
+        let mut over = || limiter.memory_growing(0, 1 << 16, None);
+        for _ in 1..DENIALS {
             assert!(!over().expect("it is told"));
         }
         let error = over().expect_err("it asks for ever");

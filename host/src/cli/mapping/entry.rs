@@ -134,7 +134,7 @@ fn check(name: &str, value: &str) -> Option<(&'static str, Value)> {
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     if name == "authorization" {
         return match value.split_once(' ')?.0.to_ascii_lowercase().as_str() {
-            "basic" => Some(("basic", json!({"scheme": "basic"}))),
+            "basic" => Some(("user-password", json!({"scheme": "basic"}))),
             "bearer" => Some(("token", json!({"scheme": "bearer"}))),
             _ => None,
         };

@@ -39,6 +39,11 @@ pub fn read(path: &Path) -> CommandResult<ComponentFile> {
     })
 }
 
+/// Reads the plugin in a file or a project's folder, whenever it was built.
+pub fn read_any(path: &Path) -> CommandResult<ComponentFile> {
+    read_with(path, |_, _| Ok(()))
+}
+
 /// Reads the plugin in a file or a project's folder for a command that keeps what the build does.
 /// `stale`: a source may have been changed after the build.
 pub fn read_current(path: &Path, stale: bool) -> CommandResult<ComponentFile> {

@@ -7,7 +7,7 @@ mod search;
 use converter_mapping::Mapping;
 use leadhost_admin_api::tried;
 use leadhost_golden::Case;
-use leadhost_sdk::path::{Step, joined, key};
+use leadhost_sdk::path::{Path, Step, joined, key};
 use leadhost_sdk::serde_json::{self, Value, json};
 use leadhost_sdk::testing;
 use leadhost_sdk::{
@@ -128,14 +128,68 @@ pub fn find(case: &Case) -> Result<Recipe, String> {
         item,
         notes,
     };
-    Ok(Recipe {
+    let mut recipe = Recipe {
         leads: path_of_list(&steps),
         lines: search.lines(lead),
         no_lead: None,
-    })
+    };
+    if steps.is_empty() && case.body.trim_ascii_start().starts_with(b"<") {
+        recipe.list_elements(&body);
+    }
+    Ok(recipe)
+}
+
+/// Returns the path of the elements of a list in XML that has one: `leads.lead`. With one element it looks like
+/// an object.
+fn only_element(body: &Value) -> Option<String> {
+    let mut roots = body.as_object()?.iter();
+    let ((root, inner), None) = (roots.next()?, roots.next()) else {
+        return None;
+    };
+    let fields = inner.as_object()?.iter();
+    let mut elements = fields.filter(|(name, _)| !name.starts_with(['@', '#']));
+    let ((element, one), None) = (elements.next()?, elements.next()) else {
+        return None;
+    };
+    let is_list_of = root.to_lowercase().starts_with(&element.to_lowercase());
+    (is_list_of && root.len() > element.len() && one.is_object())
+        .then(|| joined(&key(root), &key(element)))
 }
 
 impl Recipe {
+    fn list_elements(&mut self, body: &Value) {
+        let Some(list) = only_element(body) else {
+            return;
+        };
+        let within = format!("{list}.");
+        for place in self
+            .lines
+            .iter_mut()
+            .flat_map(|line| line.value.places_mut())
+        {
+            if place.in_body {
+                continue;
+            }
+            match place.path.strip_prefix(&within) {
+                Some(path) => place.path = path.to_owned(),
+                None => place.in_body = true,
+            }
+        }
+        self.leads = list;
+    }
+
+    /// The texts by which paths find their elements, as the questions of a form.
+    pub fn labels(&self) -> Vec<String> {
+        let places = self.lines.iter().flat_map(|line| line.value.places());
+        let paths = places.filter_map(|place| Path::parse(&place.path).ok());
+        let steps = paths.flat_map(|path| path.steps);
+        let labels = steps.filter_map(|step| match step {
+            Step::Where(_, text) => Some(text),
+            _ => None,
+        });
+        labels.collect()
+    }
+
     /// Whether a person's value was found, and no expression gives it.
     pub fn lacks_a_contact(&self) -> bool {
         let is_contact = |field: &Field| {
@@ -217,6 +271,27 @@ impl Expression {
                 .flatten()
                 .collect(),
             Self::Unknown(_) => Vec::new(),
+        }
+    }
+
+    fn places_mut(&mut self) -> Vec<&mut Place> {
+        match self {
+            Self::Text(place)
+            | Self::Email(place)
+            | Self::Each(place)
+            | Self::Yes(place)
+            | Self::Value(place) => vec![place],
+            Self::Join(places) | Self::Time(places) | Self::Unknown(places) => {
+                places.iter_mut().collect()
+            }
+            Self::Phone {
+                number,
+                area,
+                country,
+            } => [Some(number), area.as_mut(), country.as_mut()]
+                .into_iter()
+                .flatten()
+                .collect(),
         }
     }
 

@@ -134,7 +134,7 @@ impl Search<'_> {
         let places = self.places("phones");
         let codes: Vec<Option<&Place>> =
             [None].into_iter().chain(places.iter().map(Some)).collect();
-        let mut all = codes.iter().flat_map(|country| {
+        let all = codes.iter().flat_map(|country| {
             codes.iter().flat_map(|area| {
                 places.iter().map(|number| Expression::Phone {
                     number: number.clone(),
@@ -143,7 +143,9 @@ impl Search<'_> {
                 })
             })
         });
-        let found = all.find(|expression| self.is(expression, target));
+        // Codes that are equal in the sample may differ in the next body: each phone has its own beside it.
+        let fitting = all.filter(|expression| self.is(expression, target));
+        let found = fitting.min_by_key(distance_of_codes);
         found.unwrap_or(Expression::Unknown(places))
     }
 
@@ -283,6 +285,28 @@ fn scalars(place: Place, value: &Value, out: &mut Vec<Place>) {
             out.extend(beside);
         }
     }
+}
+
+/// How many codes a phone takes from other places, and how far from its number they are.
+fn distance_of_codes(phone: &Expression) -> (usize, usize) {
+    let Expression::Phone {
+        number,
+        area,
+        country,
+    } = phone
+    else {
+        return (0, 0);
+    };
+    let codes: Vec<&Place> = area.iter().chain(country).collect();
+    let common = |one: &str, other: &str| {
+        let both = one.chars().zip(other.chars());
+        both.take_while(|(one, other)| one == other).count()
+    };
+    let far = |code: &&Place| match code.in_body == number.in_body {
+        true => number.path.chars().count() - common(&number.path, &code.path),
+        false => usize::from(u16::MAX),
+    };
+    (codes.len(), codes.iter().map(far).sum())
 }
 
 fn pairs(places: &[Place]) -> impl Iterator<Item = Vec<Place>> + '_ {

@@ -23,8 +23,10 @@ pub enum ExportError {
     NotBase64(base64::DecodeError),
 }
 
-pub fn without_persons(body: &str, is_form: bool) -> String {
-    let mut persons = Persons::default();
+/// `labels`: texts by which a converter finds values, such as the questions of a form. They stay unless they
+/// are a person's elsewhere in the body.
+pub fn without_persons(body: &str, is_form: bool, labels: Vec<String>) -> String {
+    let mut persons = Persons::with_labels(labels);
     persons.learn_from(body, is_form);
     persons.body(body, is_form)
 }

@@ -75,7 +75,8 @@ pub fn renew(folder: &Path, differing: &[FailingCase]) -> CommandResult<usize> {
 }
 
 pub fn read(folder: &Path) -> CommandResult<DevCandidate> {
-    let file = component_file::read(folder)?;
+    // A source that was touched and not changed is not built again.
+    let file = component_file::read_any(folder)?;
     let golden = folder.join(GOLDEN);
     let all = match golden.is_dir() {
         true => load_dir(&golden).map_err(|error| CommandFailure::new(error.to_string()))?,

@@ -129,7 +129,7 @@ impl New {
                 "\n{names}The sample is as it was: if its persons are real, or it has credentials, do not share the project.\n"
             ),
             (Some(_), false) => format!(
-                "\n{names}The persons in the sample are masked, and credentials with usual names; read its body before you share the project: a text may name persons or have credentials in a way that the command cannot detect.\n"
+                "\n{names}The persons in the sample are masked, and credentials with usual names; read its body, and the names of questions in the source, before you share the project: a text may name persons or have credentials in a way that the command cannot detect.\n"
             ),
         };
         say!(

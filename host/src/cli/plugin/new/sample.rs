@@ -31,12 +31,7 @@ impl Sample {
     /// Reads the sample, or the example. `is_raw`: persons and credentials in it stay as they are.
     pub fn read(file: Option<&Path>, is_raw: bool) -> CommandResult<Self> {
         let Some(file) = file else {
-            return Self::of(
-                Path::new("the example"),
-                EXAMPLE,
-                EXAMPLE.to_vec(),
-                BodyFormat::Json,
-            );
+            return Self::of(Path::new("the example"), EXAMPLE, false, BodyFormat::Json);
         };
         let body = without_mark(&read_bytes(file)?).to_vec();
         let refused = |what: String| failed!("{} cannot be the sample: {what}", file.display());
@@ -51,22 +46,17 @@ impl Sample {
         let format = BodyFormat::detect(&body).map_err(|why| {
             refused(why).hint("save the body alone, as the source sends it, without headers")
         })?;
-        let shown = match is_raw {
-            true => body.clone(),
-            false => {
-                let text = std::str::from_utf8(&body).map_err(|_| {
-                    refused("it is not UTF-8, so the persons in it cannot be masked".to_owned())
-                        .hint("with --raw it is taken as it is, with all personal data")
-                })?;
-                let masked = without_persons(text, format == BodyFormat::Form);
-                without_credentials(masked.into_bytes())
-            }
-        };
-        Self::of(file, &body, shown, format)
+        let is_masked = !is_raw;
+        if is_masked && std::str::from_utf8(&body).is_err() {
+            return Err(refused(
+                "it is not UTF-8, so the persons in it cannot be masked".to_owned(),
+            )
+            .hint("with --raw it is taken as it is, with all personal data"));
+        }
+        Self::of(file, &body, is_masked, format)
     }
 
-    /// `shown`: the body as the project has it.
-    fn of(file: &Path, body: &[u8], shown: Vec<u8>, format: BodyFormat) -> CommandResult<Self> {
+    fn of(file: &Path, body: &[u8], is_masked: bool, format: BodyFormat) -> CommandResult<Self> {
         let mut lead = case(
             "lead",
             "The sample that the project began with",
@@ -75,7 +65,11 @@ impl Sample {
         );
         let recipe = recipe::find(&lead)
             .map_err(|why| failed!("{} cannot be the sample: {why}", file.display()))?;
-        lead.body = shown;
+        if is_masked {
+            let text = String::from_utf8_lossy(body);
+            let masked = without_persons(&text, format == BodyFormat::Form, recipe.labels());
+            lead.body = without_credentials(masked.into_bytes());
+        }
         // An author who has to write the places first looks at what they give.
         let is_whole = recipe.no_lead.is_none() && !recipe.lacks_a_contact();
         lead.expect = is_whole.then(|| recipe::answer(&recipe, &lead));
@@ -252,5 +246,19 @@ mod tests {
         assert!(said.contains("not valid XML"), "{said}");
         let said = refused(&vec![b' '; leadhost_golden::MAX_PACKED_BYTES + 1]);
         assert!(said.contains("1048577 bytes"), "{said}");
+    }
+
+    #[test]
+    fn the_questions_by_which_answers_are_found_are_not_masked() {
+        let body = br#"{"id": 1, "name": "Ana Lima", "email": "ana@example.com",
+            "fields": [{"name": "Unit type", "value": "loft"}, {"name": "City", "value": "Santos"}]}"#;
+        let sample = sampled(body).expect("it is read");
+        let shown = text(&sample, &sample.body);
+        assert!(
+            shown.contains("Unit type") && !shown.contains("Lima"),
+            "{shown}"
+        );
+        let case = text(&sample, "golden/lead/case.json");
+        assert!(case.contains("loft"), "{case}");
     }
 }

@@ -485,4 +485,39 @@ mod tests {
     fn a_text_is_quoted_for_every_language() {
         assert_eq!(quoted("a \"b\\\n\u{7}"), "\"a \\\"b\\\\\\n \"");
     }
+
+    fn of(body: &str) -> Written {
+        let mut case = Case::new("sample", Call::Convert);
+        case.body = body.as_bytes().to_vec();
+        write(
+            &recipe::find(&case).expect("it is read"),
+            Language::Typescript,
+        )
+    }
+
+    #[test]
+    fn a_phone_takes_the_codes_beside_it_though_others_are_equal() {
+        let phones =
+            r#"[{"ddd": "11", "number": "900000001"}, {"ddd": "11", "number": "30000002"}]"#;
+        let written = of(&format!(
+            r#"{{"id": 1, "name": "Ana", "phones": {phones}}}"#
+        ));
+        let second = "phone(text(item, \"phones[1].number\"), text(item, \"phones[1].ddd\"))";
+        assert!(written.lead.contains(second), "{}", written.lead);
+    }
+
+    #[test]
+    fn a_list_in_xml_with_one_element_is_a_list() {
+        let one = "<lead id='7'><name>Ana</name><phone>11900000001</phone></lead>";
+        let written = of(&format!("<leads account='a'>{one}</leads>"));
+        assert_eq!(written.items, "list(body, \"leads.lead\")");
+        assert!(
+            written.lead.contains("text(item, \"@id\")"),
+            "{}",
+            written.lead
+        );
+        let around = "at(body, \"leads.@account\")";
+        assert!(written.lead.contains(around), "{}", written.lead);
+        assert_eq!(of(one).items, "list(body)");
+    }
 }

@@ -20,6 +20,8 @@ use leadhost_domain::text;
 pub struct Persons {
     /// Its key is random, so that trying all phones does not find the one.
     hasher: RandomState,
+    /// Values that are no person's, whatever their names.
+    labels: HashSet<String>,
     /// Words of names, in lower case.
     words: HashSet<String>,
     /// The last digits of phones.
@@ -50,6 +52,13 @@ const JOINING: &str = "da das de del der di do dos du e el la mr mrs sr sra van 
 const NOTATION: &str = "api com context ext http https me phone send tel wa whatsapp";
 
 impl Persons {
+    pub fn with_labels(labels: Vec<String>) -> Self {
+        Self {
+            labels: labels.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
     /// Remembers the values of a lead's field, of a header or of a query, if they are a person's. They are
     /// then masked wherever they stand.
     pub fn learn(&mut self, name: &str, value: &str) {
@@ -75,6 +84,9 @@ impl Persons {
     fn learn_value(&mut self, personal: Option<Personal>, value: &str, depth: u8) {
         if depth > 0 && is_body(personal, value) {
             return self.learn_within(value, false, depth - 1);
+        }
+        if self.labels.contains(value) {
+            return;
         }
         let whole = text::folded(value).to_lowercase();
         let Some(personal) = personal.filter(|_| !is_test_mark(value) && !is_label(&whole)) else {
@@ -141,7 +153,7 @@ impl Persons {
         if depth > 0 && is_body(personal, value) {
             return self.body_within(value, false, depth - 1);
         }
-        if is_test_mark(value) {
+        if is_test_mark(value) || (self.labels.contains(value) && !self.is_known(value)) {
             return value.to_owned();
         }
         if let Some(personal) = personal {
