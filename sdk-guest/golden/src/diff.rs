@@ -1,8 +1,9 @@
 //! The differences of two outputs as text: path, expected value, actual value.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Returns `None` if the two are equal, else a line for each difference, at most
 /// [`MAX_LINES`]. Numbers are equal if they are written alike.
@@ -25,32 +26,27 @@ const MAX_LINES: usize = 20;
 /// Maximum characters of a quoted value, and of a path.
 const MAX_QUOTE: usize = 300;
 
-/// Maximum pairs that are told apart by their names.
-const MAX_NAMED: usize = 200;
+/// Values with their names, in order.
+type Members<'a> = Vec<(&'a str, &'a Value)>;
 
-/// Returns the pairs of a name and a value, such as attributes; nothing if an element is none, or a name is
-/// there twice.
-fn named(list: &[Value]) -> Vec<(&str, &Value)> {
-    let mut pairs = Vec::new();
+/// Returns the pairs of a name and a value, such as attributes. `None`: there is none, an element is something
+/// else, or a name is there twice.
+fn named(list: &[Value]) -> Option<Members<'_>> {
+    let (mut names, mut pairs) = (HashSet::new(), Members::new());
     for element in list {
-        match element.as_array().map(Vec::as_slice) {
-            Some([Value::String(name), value]) if pairs.len() < MAX_NAMED && !has(&pairs, name) => {
-                pairs.push((name.as_str(), value));
-            }
-            _ => return Vec::new(),
+        match element.as_array()?.as_slice() {
+            [Value::String(name), value] if names.insert(name) => pairs.push((name, value)),
+            _ => return None,
         }
     }
-    pairs
+    (!pairs.is_empty()).then_some(pairs)
 }
 
-fn has(pairs: &[(&str, &Value)], name: &str) -> bool {
-    pairs.iter().any(|(other, _)| *other == name)
-}
-
-/// Returns the names of pairs that the others have too, in their order.
-fn order<'a>(pairs: &[(&'a str, &Value)], others: &[(&str, &Value)]) -> Vec<&'a str> {
-    let names = pairs.iter().map(|(name, _)| *name);
-    names.filter(|name| has(others, name)).collect()
+/// Returns the names that others have too, in their order.
+fn order<'a>(members: &Members<'a>, others: &Members<'_>) -> Vec<&'a str> {
+    let others: HashSet<&str> = others.iter().map(|(name, _)| *name).collect();
+    let names = members.iter().map(|(name, _)| *name);
+    names.filter(|name| others.contains(name)).collect()
 }
 
 /// A step of a path.
@@ -72,57 +68,57 @@ impl Found {
     fn walk<'a>(&mut self, path: &mut Vec<Step<'a>>, expected: &'a Value, actual: &'a Value) {
         match (expected, actual) {
             (Value::Object(left), Value::Object(right)) => {
-                for (key, value) in left {
-                    path.push(Step::Field(key));
-                    match right.get(key) {
-                        Some(other) => self.walk(path, value, other),
-                        None => self.line(path, Some(value), None),
-                    }
-                    path.pop();
-                }
-                for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(*key)) {
-                    path.push(Step::Field(key));
-                    self.line(path, None, Some(value));
-                    path.pop();
-                }
+                let members = |object: &'a Map<String, Value>| -> Members<'a> {
+                    object
+                        .iter()
+                        .map(|(key, value)| (key.as_str(), value))
+                        .collect()
+                };
+                self.members(path, &members(left), &members(right));
             }
-            (Value::Array(left), Value::Array(right))
-                if !named(left).is_empty() && !named(right).is_empty() =>
-            {
-                let (left, right) = (named(left), named(right));
-                let orders = [order(&left, &right), order(&right, &left)];
-                if orders[0] != orders[1] {
-                    let [expected, actual] = orders.map(Value::from);
-                    path.push(Step::Field("(order)"));
-                    self.line(path, Some(&expected), Some(&actual));
-                    path.pop();
-                }
-                for (name, value) in &left {
-                    path.push(Step::Field(name));
-                    match right.iter().find(|(other, _)| other == name) {
-                        Some((_, other)) => self.walk(path, value, other),
-                        None => self.line(path, Some(value), None),
+            (Value::Array(left), Value::Array(right)) => match (named(left), named(right)) {
+                (Some(left), Some(right)) => {
+                    let orders = [order(&left, &right), order(&right, &left)];
+                    if orders[0] != orders[1] {
+                        let [expected, actual] = orders.map(Value::from);
+                        let mut path = path.clone();
+                        path.push(Step::Field("(order)"));
+                        self.line(&path, Some(&expected), Some(&actual));
                     }
-                    path.pop();
+                    self.members(path, &left, &right);
                 }
-                for (name, value) in right.iter().filter(|(name, _)| !has(&left, name)) {
-                    path.push(Step::Field(name));
-                    self.line(path, None, Some(value));
-                    path.pop();
-                }
-            }
-            (Value::Array(left), Value::Array(right)) => {
-                for index in 0..left.len().max(right.len()) {
-                    path.push(Step::Element(index));
-                    match (left.get(index), right.get(index)) {
-                        (Some(left), Some(right)) => self.walk(path, left, right),
-                        (left, right) => self.line(path, left, right),
+                _ => {
+                    for index in 0..left.len().max(right.len()) {
+                        path.push(Step::Element(index));
+                        match (left.get(index), right.get(index)) {
+                            (Some(left), Some(right)) => self.walk(path, left, right),
+                            (left, right) => self.line(path, left, right),
+                        }
+                        path.pop();
                     }
-                    path.pop();
                 }
-            }
+            },
             _ if expected == actual => {}
             _ => self.line(path, Some(expected), Some(actual)),
+        }
+    }
+
+    /// Compares values by their names.
+    fn members<'a>(&mut self, path: &mut Vec<Step<'a>>, left: &Members<'a>, right: &Members<'a>) {
+        let of_left: HashSet<&str> = left.iter().map(|(name, _)| *name).collect();
+        let of_right: HashMap<&str, &Value> = right.iter().copied().collect();
+        for (name, value) in left {
+            path.push(Step::Field(name));
+            match of_right.get(name) {
+                Some(other) => self.walk(path, value, other),
+                None => self.line(path, Some(value), None),
+            }
+            path.pop();
+        }
+        for (name, value) in right.iter().filter(|(name, _)| !of_left.contains(name)) {
+            path.push(Step::Field(name));
+            self.line(path, None, Some(value));
+            path.pop();
         }
     }
 

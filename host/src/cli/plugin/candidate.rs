@@ -31,20 +31,20 @@ impl Candidate {
                 )),
             );
         }
-        let is_file = !RegistryAddress::is_meant(what) && stored(what).is_none();
-        if !is_file && pack.is_given() {
+        let (stored, in_registry) = (stored(what), RegistryAddress::is_meant(what));
+        if (in_registry || stored.is_some()) && pack.is_given() {
             return Err(CommandFailure::usage(format!(
                 "{} is no file: --golden and --key do not change what is stored already",
                 safe(what)
             )));
         }
-        if let Some((name, digest)) = stored(what) {
+        if let Some((name, digest)) = stored {
             return Ok(Self::Stored {
                 name: name.to_owned(),
                 digest: digest.to_owned(),
             });
         }
-        if !is_file {
+        if in_registry {
             let address = RegistryAddress::parse(what).map_err(CommandFailure::usage)?;
             let registry = RegistryClient::new(&address).await?;
             let pulled = registry.pull(client.component_bytes()).await?;

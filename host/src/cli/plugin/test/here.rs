@@ -3,6 +3,7 @@
 //! changed in the service.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::time::Instant;
 
 use super::super::local::{EngineFlags, LocalEngine};
@@ -46,6 +47,14 @@ pub struct Here<'a> {
 impl Here<'_> {
     pub async fn run(&self, client: &AdminClient) -> CommandResult {
         let policy = Config::load(self.service.config_file(), &[])?.verify;
+        let (time, longest) = (limits::REPLAY_TIME, limits::REPLAY_LONGEST);
+        let seconds = bounded(
+            "--seconds",
+            self.chosen.seconds,
+            time.as_secs(),
+            longest.as_secs(),
+        )?;
+        let budget = Duration::from_secs(seconds);
         let read = component_file::read(self.file)?;
         // Cases that fail do not keep the deliveries from being compared.
         let component = read.without_cases()?;
@@ -59,7 +68,7 @@ impl Here<'_> {
         let ids = self.find(client).await?;
         let mut replayed = ReplayedHere::new(&engine, Arc::clone(&loaded), ids.len());
         replayed.digest = digest.unwrap_or_else(|| loaded.digest.clone());
-        replayed.all(client, ids, &progress, self.budget()?).await?;
+        replayed.all(client, ids, &progress, budget).await?;
         drop(progress);
         self.flags.show(&engine);
         replayed.remark();
@@ -96,29 +105,6 @@ impl Here<'_> {
         Err(failed_line!("an activation would be refused: {drift}"))
     }
 
-    fn budget(&self) -> CommandResult<Duration> {
-        let given = self.chosen.seconds;
-        let seconds = given.unwrap_or(limits::REPLAY_TIME.as_secs());
-        let most = limits::REPLAY_LONGEST.as_secs();
-        match (1..=most).contains(&seconds) {
-            true => Ok(Duration::from_secs(seconds)),
-            false => Err(CommandFailure::usage(format!(
-                "`--seconds {seconds}`: with --here, 1 to {most} are possible"
-            ))),
-        }
-    }
-
-    fn most(&self) -> CommandResult<u32> {
-        let last = self.chosen.last.unwrap_or(limits::REPLAYED);
-        let most = limits::REPLAYED_MOST;
-        match (1..=most).contains(&last) {
-            true => Ok(last),
-            false => Err(CommandFailure::usage(format!(
-                "`--last {last}`: with --here, 1 to {most} are possible"
-            ))),
-        }
-    }
-
     async fn find(&self, client: &AdminClient) -> CommandResult<Vec<DeliveryId>> {
         if !self.chosen.deliveries.is_empty() {
             let ids = self.chosen.deliveries.iter().map(|text| {
@@ -132,7 +118,12 @@ impl Here<'_> {
             true => &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)],
             false => &[None],
         };
-        let last = self.most()?;
+        let last = bounded(
+            "--last",
+            self.chosen.last,
+            limits::REPLAYED,
+            limits::REPLAYED_MOST,
+        )?;
         let most = last as usize;
         let mut ids = Vec::new();
         for status in states {
@@ -175,6 +166,22 @@ impl Here<'_> {
                 return Ok(ids);
             }
         }
+    }
+}
+
+/// Returns the value of an option, or its default, of which at most so many are possible.
+fn bounded<T: Copy + Display + PartialOrd + From<u8>>(
+    option: &str,
+    given: Option<T>,
+    default: T,
+    most: T,
+) -> CommandResult<T> {
+    let value = given.unwrap_or(default);
+    match value >= T::from(1) && value <= most {
+        true => Ok(value),
+        false => Err(CommandFailure::usage(format!(
+            "`{option} {value}`: with --here, 1 to {most} are possible"
+        ))),
     }
 }
 
