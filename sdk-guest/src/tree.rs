@@ -15,9 +15,10 @@ pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     found(value, path).into_iter().next()
 }
 
-/// Returns the first scalar that a path leads to as trimmed text; a number has the digits that were sent.
+/// Returns the first scalar that a path leads to as trimmed text, of a list that of its elements; a number has
+/// the digits that were sent.
 pub fn text(value: &Value, path: &str) -> Option<String> {
-    found(value, path).into_iter().find_map(element_text)
+    list(value, path).into_iter().find_map(element_text)
 }
 
 /// Returns all texts that a path leads to; a list is its elements.
@@ -30,7 +31,7 @@ pub fn texts(value: &Value, path: &str) -> Vec<String> {
 
 /// Returns the first number that a path leads to, also one in a text.
 pub fn number(value: &Value, path: &str) -> Option<f64> {
-    let mut texts = found(value, path).into_iter().filter_map(element_text);
+    let mut texts = list(value, path).into_iter().filter_map(element_text);
     texts.find_map(|text| text.parse().ok().filter(|number: &f64| number.is_finite()))
 }
 

@@ -30,9 +30,9 @@ def at(value: Any, path: str = "") -> Any:
 
 
 def text(value: Any, path: str = "") -> str | None:
-    """Returns the first scalar that a path leads to as trimmed text, a number with the digits
-    that were sent; else None."""
-    return next(filter(None, map(scalar_text, _found(value, path))), None)
+    """Returns the first scalar that a path leads to as trimmed text, of a list that of its elements,
+    a number with the digits that were sent; else None."""
+    return next(filter(None, map(scalar_text, list_(value, path))), None)
 
 
 def texts(value: Any, path: str = "") -> list[str]:
@@ -42,7 +42,7 @@ def texts(value: Any, path: str = "") -> list[str]:
 
 def number(value: Any, path: str = "") -> float | None:
     """Returns the first number that a path leads to, also one in a text; else None."""
-    found = filter(None, map(scalar_text, _found(value, path)))
+    found = filter(None, map(scalar_text, list_(value, path)))
     numbers = (float(one) for one in found if _NUMBER.fullmatch(one))
     return next(filter(math.isfinite, numbers), None)
 

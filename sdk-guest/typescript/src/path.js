@@ -7,14 +7,14 @@ export function at(value, path) {
   return found(value, path)[0];
 }
 
-/** Returns the first text there. */
+/** Returns the first text there, of a list that of its elements. */
 export function text(value, path) {
-  return first(found(value, path), textOf);
+  return first(list(value, path), textOf);
 }
 
 /** Returns the first number there, or text that is a number. */
 export function number(value, path) {
-  return first(found(value, path), numberOf);
+  return first(list(value, path), numberOf);
 }
 
 /** Returns the values there: of one list its elements, and of one other value a list of it. */

@@ -17,10 +17,10 @@ func (v *Value) At(paths ...string) *Value {
 	return nil
 }
 
-// Text returns the trimmed text of the first scalar at the path: a number with its digits, a boolean's
-// word, the text of an XML element with attributes; "" if there is none.
+// Text returns the trimmed text of the first scalar at the path, of a list that of its elements: a number
+// with its digits, a boolean's word, the text of an XML element with attributes; "" if there is none.
 func (v *Value) Text(paths ...string) string {
-	for _, found := range v.find(paths) {
+	for _, found := range v.List(paths...) {
 		if text := found.scalar(); text != "" {
 			return text
 		}
@@ -41,7 +41,7 @@ func (v *Value) Texts(paths ...string) []string {
 
 // Number returns the first number at the path, also one in a text, and whether there is one.
 func (v *Value) Number(paths ...string) (float64, bool) {
-	for _, found := range v.find(paths) {
+	for _, found := range v.List(paths...) {
 		text := found.scalar()
 		if number, err := strconv.ParseFloat(text, 64); err == nil && strings.Trim(text, "+-.0123456789eE") == "" {
 			return number, true
