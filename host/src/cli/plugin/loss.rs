@@ -41,12 +41,7 @@ fn losses_of_item(place: &str, before: &Value, after: &Value) -> Vec<String> {
     if was != is {
         return vec![format!("{place} was `{was}`, and is `{is}`")];
     }
-    let fields = fields.as_object().into_iter().flatten();
-    let lost = fields.flat_map(|(name, before)| {
-        let after = left.get(name).unwrap_or(&Value::Null);
-        losses_of_field(&format!("{place}.{name}"), before, after)
-    });
-    lost.collect()
+    losses_of_field(place, fields, left)
 }
 
 fn variant(item: &Value) -> Option<(&str, &Value)> {
@@ -61,29 +56,40 @@ fn variant(item: &Value) -> Option<(&str, &Value)> {
     }
 }
 
+/// Compares values: members of objects and named values by name, other lists by length.
 fn losses_of_field(place: &str, before: &Value, after: &Value) -> Vec<String> {
     match (before, after) {
         (Value::Null, _) => Vec::new(),
-        (Value::Array(before), Value::Array(after)) => {
-            let name = |pair: &Value| pair.get(0).cloned().filter(Value::is_string);
-            let names: Vec<Value> = after.iter().filter_map(name).collect();
-            let gone = before.iter().filter_map(name);
-            let gone = gone.filter(|name| !names.contains(name));
-            let gone: Vec<String> = gone
-                .map(|name| format!("{place}: {name} is lost"))
-                .collect();
-            match gone.is_empty() && after.len() < before.len() {
-                true => vec![format!(
-                    "{place}: {} of {} are left",
-                    after.len(),
-                    before.len()
-                )],
-                false => gone,
-            }
-        }
         (_, Value::Null) => vec![format!("{place} is lost")],
+        (Value::Object(before), after) => before
+            .iter()
+            .flat_map(|(name, before)| {
+                let after = after.get(name).unwrap_or(&Value::Null);
+                losses_of_field(&format!("{place}.{name}"), before, after)
+            })
+            .collect(),
+        (Value::Array(before), Value::Array(after)) => match named(before) {
+            Some(before) => losses_of_field(place, &before, &named(after).unwrap_or_default()),
+            None if after.len() < before.len() => {
+                let (left, all) = (after.len(), before.len());
+                vec![format!("{place}: {left} of {all} are left")]
+            }
+            None => Vec::new(),
+        },
         _ => Vec::new(),
     }
+}
+
+/// Returns pairs of a name and a value in JSON as an object, as attributes are; `None` of any other list.
+fn named(list: &[Value]) -> Option<Value> {
+    let pairs = list.iter().map(|pair| {
+        let [Value::String(name), Value::String(value)] = pair.as_array()?.as_slice() else {
+            return None;
+        };
+        let value = serde_json::from_str(value).unwrap_or_else(|_| value.as_str().into());
+        Some((name.clone(), value))
+    });
+    pairs.collect::<Option<_>>().map(Value::Object)
 }
 
 #[cfg(test)]
@@ -100,7 +106,7 @@ mod tests {
     fn a_lead_that_is_refused_or_lacks_a_field_is_a_loss() {
         let before = lead(json!({
             "name": "Ana", "phones": ["1", "2"], "message": null,
-            "attributes": [["unit", "\"A\""], ["floor", "7"]],
+            "attributes": [["unit", "\"A\""], ["floor", "7"], ["size", "{\"rooms\": 3, \"area\": 70}"]],
         }));
         let check = |came: Value, expect: Option<&str>| {
             let lost = losses(&before, &came);
@@ -117,7 +123,12 @@ mod tests {
         check(
             with(
                 "attributes",
-                json!([["floor", "8"], ["unit", "1"], ["new", "1"]]),
+                json!([
+                    ["floor", "8"],
+                    ["unit", "1"],
+                    ["new", "1"],
+                    ["size", "{\"rooms\": 2, \"area\": 1}"]
+                ]),
             ),
             None,
         );
@@ -127,13 +138,31 @@ mod tests {
             Some("items[0].phones: 1 of 2 are left"),
         );
         check(
-            with("attributes", json!([["floor", "7"], ["other", "1"]])),
-            Some("items[0].attributes: \"unit\" is lost"),
+            with(
+                "attributes",
+                json!([
+                    ["floor", "7"],
+                    ["size", "{\"rooms\": 3, \"area\": 70}"],
+                    ["other", "1"]
+                ]),
+            ),
+            Some("items[0].attributes.unit is lost"),
+        );
+        check(
+            with(
+                "attributes",
+                json!([
+                    ["unit", "\"A\""],
+                    ["floor", "7"],
+                    ["size", "{\"rooms\": 2}"]
+                ]),
+            ),
+            Some("items[0].attributes.size.area is lost"),
         );
         let invalid = json!({"ok": {"items": [{"outcome": {"invalid": {"message": "x"}}}]}});
         let emptied = lead(json!({"attributes": [["unit", "\"A\""]]}));
         let lost = losses(&before, &emptied);
-        assert_eq!(lost.len(), 3, "every loss is told: {lost:?}");
+        assert_eq!(lost.len(), 4, "every loss is told: {lost:?}");
         check(
             invalid.clone(),
             Some("items[0] was `lead`, and is `invalid`"),
