@@ -11,9 +11,9 @@ use leadhost_domain::text::on_one_line;
 /// Functions that a message names.
 const NAMED: usize = 5;
 
-/// How the names of functions begin that end a program, allocate, or lead to the author's code: of
-/// Rust, C, Go, Zig and Python, in this order.
-const MACHINERY: [&str; 28] = [
+/// How the names of functions begin that end a program, allocate, lead to the author's code, or are of the SDK
+/// and its libraries: of Rust, C, Go, Zig and Python, in this order.
+const MACHINERY: [&str; 31] = [
     "std::",
     "core::",
     "alloc::",
@@ -21,6 +21,9 @@ const MACHINERY: [&str; 28] = [
     "dlmalloc::",
     "wit_bindgen::",
     "leadhost_sdk::",
+    "serde::",
+    "serde_core::",
+    "serde_json::",
     "__rust",
     "rust_begin_unwind",
     "rust_panic",
@@ -345,6 +348,14 @@ mod tests {
                 "leadhost:converter/converter@1.0.0#convert",
             ],
             ", in ana_form::read_form < <ana_form::AnaForm as leadhost_sdk::converter::Converter>::convert < leadhost:converter/converter@1.0.0#convert",
+        );
+        check(
+            &[
+                "serde_json::ser::format_escaped_str",
+                "<serde_json::value::Value as core::fmt::Display>::fmt",
+                "ana_form::read_form",
+            ],
+            ", in ana_form::read_form",
         );
         check(
             &["abort", "__assert_fail", "read_form", "exports_convert"],
