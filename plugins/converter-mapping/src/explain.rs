@@ -24,6 +24,8 @@ pub const MAX_NOTES: usize = 75;
 /// Maximum paths in one note, and bytes of a path: a host cuts long notes.
 const MAX_PATHS: usize = 8;
 const MAX_PATH_BYTES: usize = 100;
+/// Maximum paths of values that one field reads.
+const MAX_READ: usize = 24;
 /// Maximum paths of values that no field reads.
 const MAX_UNREAD: usize = 32;
 
@@ -39,18 +41,25 @@ pub fn item(record: &Record<'_>) -> Vec<Value> {
     }
     for field in fields {
         let of_field = reads.iter().filter(|read| read.field == field);
-        let mut from: Vec<String> = Vec::new();
+        let mut from: Vec<(String, &str)> = Vec::new();
         let mut guessed = false;
         for read in of_field {
             guessed |= read.guessed;
             if let Some(path) = place_of(record, read.value)
-                && !from.contains(&path)
-                && from.len() < MAX_PATHS
+                && !from.contains(&(path.clone(), &read.part))
+                && from.len() < MAX_READ
             {
-                from.push(path);
+                from.push((path, &read.part));
             }
         }
-        explained.push(json!({"field": field, "from": from, "guessed": guessed}));
+        for from in from.chunks(MAX_PATHS) {
+            let (paths, parts): (Vec<_>, Vec<_>) = from.iter().cloned().unzip();
+            let mut note = json!({"field": field, "from": paths, "guessed": guessed});
+            if parts.iter().any(|part| !part.is_empty()) {
+                note["parts"] = json!(parts);
+            }
+            explained.push(note);
+        }
     }
     let mut unread = Unread::default();
     unread.collect(record, record.item, "", "");

@@ -508,6 +508,7 @@ impl<'a> Guess<'a> {
     ) -> Vec<(&'static str, String)> {
         let mut out = Vec::new();
         for (name, keys) in names::CAMPAIGN {
+            record.reading_part(name);
             if wanted(name)
                 && let Some(text) = self.take(record, keys)
             {
@@ -524,6 +525,7 @@ impl<'a> Guess<'a> {
                 && let Some(text) = text_of(value)
                 && out.iter().all(|(taken, _)| *taken != name)
             {
+                record.reading_part(name);
                 record.mark(value);
                 out.push((name, text));
             }

@@ -43,6 +43,8 @@ pub struct ReadValue {
     pub field: &'static str,
     /// Whether it was found under a usual name, not by the configuration.
     pub guessed: bool,
+    /// The field of `campaign`, the purpose of `consents`; empty for other fields.
+    pub part: String,
     pub value: *const Value,
 }
 
@@ -114,6 +116,7 @@ impl<'a> Record<'a> {
         self.reads.push(ReadValue {
             field,
             guessed,
+            part: self.part.clone(),
             value,
         });
         self.used.insert(value);

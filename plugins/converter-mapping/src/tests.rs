@@ -473,7 +473,7 @@ fn an_explanation_says_what_was_read_from_where() {
     let config = json!({"explain": true, "fields": {"message": {"path": "texto"}}});
     let body = json!({
         "id": "f-1", "nome": "Lia Campos", "ddd": "11", "telefone": "90000-0001",
-        "texto": "Oi", "a.b": ["lia@", "outra@example.com"], "andar": 3
+        "texto": "Oi", "a.b": ["lia@", "outra@example.com"], "andar": 3, "formId": 7, "adId": 7
     });
     let (items, notes) = converted(config, &body.to_string());
     assert_eq!(items[0]["lead"]["phones"], json!(["(11) 90000-0001"]));
@@ -489,6 +489,8 @@ fn an_explanation_says_what_was_read_from_where() {
     assert_eq!(phone, [json!("ddd"), json!("telefone")]);
     assert_eq!(field("phones")["guessed"], true);
     assert_eq!(field("name")["from"], json!(["nome"]));
+    assert_eq!(field("campaign")["from"], json!(["adId", "formId"]));
+    assert_eq!(field("campaign")["parts"], json!(["ad-id", "form-id"]));
     let unread = |kind: &str| explained.iter().find_map(|one| one.get(kind)).unwrap();
     assert_eq!(unread("unreadContacts"), &json!(["\"a.b\"[1]"]));
     assert_eq!(unread("unread"), &json!(["\"a.b\"[0]", "andar"]));

@@ -197,19 +197,24 @@ fn tried(outcome: &Value, explanations: &[&Value], unexplained: ReadHow) -> Trie
 fn fields(lead: &Value, explanations: &[&Value], unexplained: ReadHow) -> Vec<TriedField> {
     let mut fields = Vec::new();
     for field in FIELDS {
-        let explanation = explanations.iter().find(|one| one["field"] == field);
+        let of_field = explanations.iter().filter(|one| one["field"] == field);
+        let of_field: Vec<&&Value> = of_field.collect();
         let value = match field {
             "phones" => shown(&read_phones(&lead[field])),
             _ => shown(&lead[field]),
         };
-        if explanation.is_none() && (value.is_empty() || is_default(field, &lead[field])) {
+        if of_field.is_empty() && (value.is_empty() || is_default(field, &lead[field])) {
             continue;
         }
         fields.push(TriedField {
             field: field.to_owned(),
             value,
-            from: explanation.map(|one| bounded(text_of(&one["from"]), PLACES_CHARACTERS)),
-            how: match explanation.map(|one| one["guessed"] == true) {
+            from: (!of_field.is_empty()).then(|| {
+                let places: Vec<String> =
+                    of_field.iter().map(|one| text_of(&one["from"])).collect();
+                bounded(places.join(", "), PLACES_CHARACTERS)
+            }),
+            how: match of_field.first().map(|one| one["guessed"] == true) {
                 Some(true) => ReadHow::Guessed,
                 Some(false) => ReadHow::Configured,
                 None => unexplained,

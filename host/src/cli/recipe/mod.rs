@@ -2,6 +2,7 @@
 //! converter says where it read (`explain`); here a value is put together from these places until it is the
 //! one of the lead, so that a new project names its places and guesses nothing.
 
+mod blank;
 mod search;
 
 use converter_mapping::Mapping;
@@ -27,13 +28,14 @@ pub struct Recipe {
     pub no_lead: Option<String>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     pub field: Field,
     pub value: Expression,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// In the order in which they are written.
+#[derive(Debug, Clone, PartialEq, PartialOrd)]
 pub enum Field {
     ExternalId,
     IsTest,
@@ -52,6 +54,16 @@ pub enum Field {
 }
 
 impl Field {
+    /// The field without what stands beside its value.
+    fn kind(&self) -> Self {
+        match self {
+            Self::Listing(_) => Self::Listing(String::new()),
+            Self::Campaign(_) => Self::Campaign(String::new()),
+            Self::Attribute(_) => Self::Attribute(String::new()),
+            other => other.clone(),
+        }
+    }
+
     /// The name of the contract, and what stands beside its value.
     pub fn name(&self) -> (&'static str, Option<&str>) {
         match self {
@@ -102,41 +114,66 @@ pub struct Place {
 pub fn find(case: &Case) -> Result<Recipe, String> {
     let delivery = testing::delivery(case);
     let body = delivery.tree().map_err(|problem| problem.message)?;
-    let config = serde_json::from_value(json!({"explain": true}));
-    let config = config.map_err(|error| error.to_string())?;
-    let read = Mapping::convert(&config, &delivery).map_err(|problem| problem.message)?;
-    let noted = json!({"notes": read.notes});
-    let (explained, _) = tried::explained(&noted);
-    let leads = read.items.iter().enumerate();
-    let mut leads = leads.filter_map(|(index, item)| match &item.outcome {
-        Outcome::Lead(lead) => Some((index, lead)),
-        _ => None,
-    });
-    let Some((index, lead)) = leads.next() else {
+    let read = converted(&delivery)?;
+    let mut leads = Found::all(&body, &read).into_iter();
+    let Some(first) = leads.next() else {
         return Ok(Recipe {
             no_lead: Some(why_no_lead(&read)),
             ..Recipe::default()
         });
     };
-    let of_item = |note: &&Value| note["item"] == json!(index);
-    let notes: Vec<&Value> = explained.iter().filter(of_item).collect();
-    let place = notes.first().and_then(|note| note["at"].as_str());
-    let steps = steps_to(&body, place.unwrap_or_default());
-    let item = steps.iter().fold(&body, |value, step| below(value, step));
-    let search = Search {
-        body: &body,
-        item,
-        notes,
-    };
     let mut recipe = Recipe {
-        leads: path_of_list(&steps),
-        lines: search.lines(lead),
+        leads: path_of_list(&first.steps),
+        lines: first.lines,
         no_lead: None,
     };
-    if steps.is_empty() && case.body.trim_ascii_start().starts_with(b"<") {
+    let alike = leads.filter(|lead| path_of_list(&lead.steps) == recipe.leads);
+    for line in alike.flat_map(|lead| lead.lines).collect::<Vec<_>>() {
+        recipe.add(line);
+    }
+    blank::add_lines(&mut recipe, case, &body, &first.steps);
+    if first.steps.is_empty() && case.body.trim_ascii_start().starts_with(b"<") {
         recipe.list_elements(&body);
     }
     Ok(recipe)
+}
+
+fn converted(delivery: &Delivery) -> Result<Conversion, String> {
+    let config = serde_json::from_value(json!({"explain": true}));
+    let config = config.map_err(|error| error.to_string())?;
+    Mapping::convert(&config, delivery).map_err(|problem| problem.message)
+}
+
+/// A lead that the mapping converter finds.
+struct Found {
+    /// The way to its item.
+    steps: Vec<Step>,
+    lines: Vec<Line>,
+}
+
+impl Found {
+    /// Returns the leads of a body that are explained.
+    fn all(body: &Value, read: &Conversion) -> Vec<Self> {
+        let noted = json!({"notes": read.notes});
+        let (explained, _) = tried::explained(&noted);
+        let leads = read.items.iter().enumerate();
+        let leads = leads.filter_map(|(index, item)| match &item.outcome {
+            Outcome::Lead(lead) => Some((index, lead)),
+            _ => None,
+        });
+        let leads = leads.enumerate().map_while(|(at, (index, lead))| {
+            let of_item = |note: &&Value| note["item"] == json!(index);
+            let notes: Vec<&Value> = explained.iter().filter(of_item).collect();
+            let place = notes.first().and_then(|note| note["at"].as_str());
+            let is_explained = at == 0 || !notes.is_empty();
+            let steps = steps_to(body, place.unwrap_or_default());
+            let item = steps.iter().fold(body, |value, step| below(value, step));
+            let search = Search { body, item, notes };
+            let lines = search.lines(lead);
+            is_explained.then_some(Self { steps, lines })
+        });
+        leads.collect()
+    }
 }
 
 /// Returns the path of the elements of a list in XML that has one: `leads.lead`. With one element it looks like
@@ -157,6 +194,36 @@ fn only_element(body: &Value) -> Option<String> {
 }
 
 impl Recipe {
+    /// Adds a line of another lead, or puts it in place of one that reads fewer places: of the fields that have
+    /// one value, the first line stays. Returns whether it was added.
+    fn add(&mut self, line: Line) -> bool {
+        let places = line.value.places();
+        if places.is_empty() {
+            return false;
+        }
+        let is_list = matches!(line.field, Field::Phone | Field::Email);
+        let same = |known: &&mut Line| known.field == line.field;
+        for known in self.lines.iter_mut().filter(same) {
+            let of_known = known.value.places();
+            if places.iter().all(|place| of_known.contains(place)) {
+                return false;
+            }
+            if of_known.iter().all(|place| places.contains(place)) {
+                *known = line;
+                return true;
+            }
+            if !is_list {
+                return false;
+            }
+        }
+        let kind = line.field.kind();
+        let at = self
+            .lines
+            .partition_point(|known| known.field.kind() <= kind);
+        self.lines.insert(at, line);
+        true
+    }
+
     fn list_elements(&mut self, body: &Value) {
         let Some(list) = only_element(body) else {
             return;
@@ -533,6 +600,77 @@ mod tests {
         let lines = self::lines(&recipe);
         let phone = "Phone: phone lead.phone (lead.phone.@ddd) ()";
         assert!(lines.iter().any(|line| line == phone), "{lines:#?}");
+    }
+
+    #[test]
+    fn equal_values_of_a_sample_keep_their_own_places() {
+        let recipe = found(
+            r#"{"id": "1", "phone": "11900000001", "phone2": "11900000001", "email": "ana@example.com",
+                "email2": "ana@example.com", "campaign_id": "7", "adset_id": "7", "ad_id": "7", "form_id": "7",
+                "utm_source": "x", "utm_medium": "x", "utm_campaign": "x"}"#,
+        );
+        let lines = lines(&recipe);
+        for expect in [
+            "Phone: phone phone () ()",
+            "Phone: phone phone2 () ()",
+            "Email: email email",
+            "Email: email email2",
+            "Campaign(\"campaign-id\"): campaign_id",
+            "Campaign(\"adset-id\"): adset_id",
+            "Campaign(\"ad-id\"): ad_id",
+            "Campaign(\"form-id\"): form_id",
+            "Campaign(\"utm-source\"): utm_source",
+            "Campaign(\"utm-medium\"): utm_medium",
+            "Campaign(\"utm-campaign\"): utm_campaign",
+        ] {
+            let is_there = lines.iter().any(|line| line == expect);
+            assert!(is_there, "{expect}: {lines:#?}");
+        }
+    }
+
+    #[test]
+    fn every_lead_of_a_sample_adds_its_lines() {
+        let recipe = found(
+            r#"{"leads": [{"id": 1, "name": "Ana", "phone": "11900000001"},
+                {"id": 2, "name": "Bia", "phone": "11900000002", "email": "b@example.com", "tipo": "x"}]}"#,
+        );
+        let expect = [
+            "ExternalId: id",
+            "Name: name",
+            "Phone: phone phone () ()",
+            "Email: email email",
+            "Attribute(\"tipo\"): any tipo",
+        ];
+        assert_eq!(lines(&recipe), expect);
+    }
+
+    #[test]
+    fn what_is_blank_in_a_sample_is_read_from_the_next_body() {
+        let check = |body: &str, expect: &[&str]| {
+            let lines = lines(&found(body));
+            assert_eq!(lines, expect, "{body}");
+        };
+        check(
+            r#"{"id": "1", "nome": "Ana", "sobrenome": "", "ddd": null, "celular": "900000001", "telefone": "",
+                "email": " ", "andar": null}"#,
+            &[
+                "ExternalId: id",
+                "Name: nome + sobrenome",
+                "Phone: phone celular (ddd) ()",
+                "Phone: phone telefone () ()",
+                "Email: email email",
+                "Attribute(\"andar\"): any andar",
+            ],
+        );
+        check(
+            "<leads><lead><id>1</id><nome>Ana</nome><email/><phone>11900000001</phone></lead></leads>",
+            &[
+                "ExternalId: id",
+                "Name: nome",
+                "Phone: phone phone () ()",
+                "Email: email email",
+            ],
+        );
     }
 
     #[test]

@@ -26,22 +26,21 @@ impl Search<'_> {
             lines.extend(value.map(|value| Line { field, value }));
         };
         let text = |name: &str, target: &Option<String>| {
-            target.as_ref().map(|target| self.text(name, target))
+            let target = target.as_ref()?;
+            Some(self.text(self.places(name), target))
         };
         add(Field::ExternalId, text("externalId", &lead.external_id));
         add(Field::IsTest, self.truth(lead.is_test));
         add(Field::Name, text("name", &lead.name));
-        let phones = lead.phones.iter().map(|phone| self.phone(phone));
-        for phone in self.as_list(phones.collect(), &lead.phones) {
+        for phone in self.each("phones", &lead.phones, Self::phone) {
             add(Field::Phone, Some(phone));
         }
-        let emails = lead.emails.iter().map(|email| self.email(email));
-        for email in self.as_list(emails.collect(), &lead.emails) {
+        for email in self.each("emails", &lead.emails, Self::email) {
             add(Field::Email, Some(email));
         }
         add(Field::Message, text("message", &lead.message));
         for listing in &lead.listings {
-            let value = self.text("listings", &listing.reference);
+            let value = self.text(self.places("listings"), &listing.reference);
             add(Field::Listing(listing.kind.clone()), Some(value));
         }
         add(
@@ -50,10 +49,8 @@ impl Search<'_> {
         );
         add(Field::Source, text("source", &lead.source));
         for (name, target) in &lead.campaign {
-            add(
-                Field::Campaign(name.clone()),
-                Some(self.text("campaign", target)),
-            );
+            let value = self.text(self.places_of_part("campaign", name), target);
+            add(Field::Campaign(name.clone()), Some(value));
         }
         for (name, json) in &lead.attributes {
             let value = serde_json::from_str(json).unwrap_or_default();
@@ -67,8 +64,17 @@ impl Search<'_> {
 
     /// Returns the places at which the converter read a field, down to their scalars.
     fn places(&self, field: &str) -> Vec<Place> {
+        self.places_of_part(field, "")
+    }
+
+    /// Returns those of a part of a field, as an id of a campaign is; of all parts without a name.
+    fn places_of_part(&self, field: &str, part: &str) -> Vec<Place> {
         let of_field = self.notes.iter().filter(|note| note["field"] == field);
-        let paths = of_field.flat_map(|note| note["from"].as_array().into_iter().flatten());
+        let paths = of_field.flat_map(|note| {
+            let paths = note["from"].as_array().into_iter().flatten().enumerate();
+            let of_part = paths.filter(|(at, _)| part.is_empty() || note["parts"][at] == part);
+            of_part.map(|(_, path)| path)
+        });
         let mut places = Vec::new();
         for path in paths.filter_map(Value::as_str) {
             let place = match path.strip_prefix("$.") {
@@ -120,8 +126,7 @@ impl Search<'_> {
         expression.text(self.item, self.body).as_deref() == Some(target)
     }
 
-    fn text(&self, field: &str, target: &str) -> Expression {
-        let places = self.places(field);
+    fn text(&self, places: Vec<Place>, target: &str) -> Expression {
         let single = places.iter().cloned().map(Expression::Text);
         let pairs = pairs(&places).map(Expression::Join);
         let mut all = single.chain(pairs);
@@ -130,13 +135,37 @@ impl Search<'_> {
         found.unwrap_or(Expression::Unknown(places))
     }
 
-    fn phone(&self, target: &str) -> Expression {
-        let places = self.places("phones");
+    /// Returns the expressions of a list. Values that are equal in the sample may differ in the next body, so each
+    /// place has its own.
+    fn each(
+        &self,
+        field: &str,
+        targets: &[String],
+        find: fn(&Self, &[Place], &[Place], &str) -> Option<Expression>,
+    ) -> Vec<Expression> {
+        let places = self.places(field);
+        let mut left = places.clone();
+        let mut found = Vec::new();
+        for target in targets {
+            let mut next = find(self, &places, &places, target);
+            if next.is_none() {
+                found.push(Expression::Unknown(places.clone()));
+            }
+            while let Some(value) = next {
+                left.retain(|place| !value.places().contains(&place));
+                found.push(value);
+                next = find(self, &left, &places, target);
+            }
+        }
+        self.as_list(found, targets)
+    }
+
+    fn phone(&self, numbers: &[Place], places: &[Place], target: &str) -> Option<Expression> {
         let codes: Vec<Option<&Place>> =
             [None].into_iter().chain(places.iter().map(Some)).collect();
         let all = codes.iter().flat_map(|country| {
             codes.iter().flat_map(|area| {
-                places.iter().map(|number| Expression::Phone {
+                numbers.iter().map(|number| Expression::Phone {
                     number: number.clone(),
                     area: area.cloned(),
                     country: country.cloned(),
@@ -145,8 +174,7 @@ impl Search<'_> {
         });
         // Codes that are equal in the sample may differ in the next body: each phone has its own beside it.
         let fitting = all.filter(|expression| self.is(expression, target));
-        let found = fitting.min_by_key(distance_of_codes);
-        found.unwrap_or(Expression::Unknown(places))
+        fitting.min_by_key(distance_of_codes)
     }
 
     /// Returns the expression of a list in place of those of its elements: there may be more of them.
@@ -163,21 +191,24 @@ impl Search<'_> {
         let Some((list, rest)) = place.path.rsplit_once("[0]") else {
             return values;
         };
+        let mut places = values.iter().flat_map(Expression::places);
+        let is_list = places.all(|place| place.path.starts_with(&format!("{list}[")));
         let each = Expression::Each(Place {
             in_body: place.in_body,
             path: format!("{list}[*]{rest}"),
         });
-        match each.texts(self.item, self.body) == targets {
+        let texts = each.texts(self.item, self.body);
+        let all = texts.iter().enumerate();
+        let first = all.filter(|(at, text)| !texts[..*at].contains(text));
+        match is_list && first.map(|(_, text)| text).eq(targets) {
             true => vec![each],
             false => values,
         }
     }
 
-    fn email(&self, target: &str) -> Expression {
-        let places = self.places("emails");
+    fn email(&self, places: &[Place], _: &[Place], target: &str) -> Option<Expression> {
         let mut all = places.iter().cloned().map(Expression::Email);
-        let found = all.find(|expression| self.is(expression, target));
-        found.unwrap_or(Expression::Unknown(places))
+        all.find(|expression| self.is(expression, target))
     }
 
     fn time(&self, target: &str) -> Expression {
