@@ -308,6 +308,9 @@ fn a_repair_is_followed_shown_and_undone(service: &Service, folder: &Path, key: 
     has!(service.fail(&replay), "activate another version first");
     let accept = "--accept new-publisher --accept same-version";
     service.run(&format!("plugin publish {signed} {accept}"));
+    let unsigned = service.fail(&format!("plugin test {portal} --on"));
+    has!(unsigned, "belongs to the signing key");
+    service.run(&format!("plugin test {portal} --on --key {key}"));
     has!(service.run(&replay), "It would change");
     let applied = service.run(&format!("{replay} --apply"));
     has!(applied, "Replayed 1 of 1 delivery");

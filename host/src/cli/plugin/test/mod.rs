@@ -57,6 +57,9 @@ struct Chosen {
     /// Stop after this many seconds, and report the comparisons made by then
     #[arg(long, value_name = "SECONDS", requires = "on")]
     seconds: Option<u64>,
+    /// Sign the component with this key first: a service asks about one that is signed otherwise than what serves
+    #[arg(long, value_name = "FILE", requires = "on", conflicts_with = "here")]
+    key: Option<PathBuf>,
     /// Convert the deliveries on this machine, without golden cases, and show the log of a call that fails
     #[arg(long, requires_all = ["on", "which"])]
     here: bool,
@@ -93,7 +96,7 @@ impl Test {
         }
         let pack = PackFlags {
             golden: self.cases.golden.clone(),
-            ..PackFlags::default()
+            key: self.chosen.key.clone(),
         };
         // The service runs the golden cases of what it gets, but shows less of those that fail.
         let candidate = match file.is_dir() || pack.is_given() {
