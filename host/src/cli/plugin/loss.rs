@@ -80,14 +80,11 @@ fn losses_of_field(place: &str, before: &Value, after: &Value) -> Vec<String> {
     }
 }
 
-/// Returns pairs of a name and a value in JSON as an object, as attributes are; `None` of any other list.
+/// Returns pairs of a name and a value as an object, as attributes are; `None` of any other list.
 fn named(list: &[Value]) -> Option<Value> {
-    let pairs = list.iter().map(|pair| {
-        let [Value::String(name), Value::String(value)] = pair.as_array()?.as_slice() else {
-            return None;
-        };
-        let value = serde_json::from_str(value).unwrap_or_else(|_| value.as_str().into());
-        Some((name.clone(), value))
+    let pairs = list.iter().map(|pair| match pair.as_array()?.as_slice() {
+        [Value::String(name), value] => Some((name.clone(), value.clone())),
+        _ => None,
     });
     pairs.collect::<Option<_>>().map(Value::Object)
 }
@@ -106,7 +103,7 @@ mod tests {
     fn a_lead_that_is_refused_or_lacks_a_field_is_a_loss() {
         let before = lead(json!({
             "name": "Ana", "phones": ["1", "2"], "message": null,
-            "attributes": [["unit", "\"A\""], ["floor", "7"], ["size", "{\"rooms\": 3, \"area\": 70}"]],
+            "attributes": [["unit", "A"], ["floor", "7"], ["size", {"rooms": 3, "area": 70}]],
         }));
         let check = |came: Value, expect: Option<&str>| {
             let lost = losses(&before, &came);
@@ -127,7 +124,7 @@ mod tests {
                     ["floor", "8"],
                     ["unit", "1"],
                     ["new", "1"],
-                    ["size", "{\"rooms\": 2, \"area\": 1}"]
+                    ["size", {"rooms": 2, "area": 1}]
                 ]),
             ),
             None,
@@ -142,7 +139,7 @@ mod tests {
                 "attributes",
                 json!([
                     ["floor", "7"],
-                    ["size", "{\"rooms\": 3, \"area\": 70}"],
+                    ["size", {"rooms": 3, "area": 70}],
                     ["other", "1"]
                 ]),
             ),
@@ -152,15 +149,15 @@ mod tests {
             with(
                 "attributes",
                 json!([
-                    ["unit", "\"A\""],
+                    ["unit", "A"],
                     ["floor", "7"],
-                    ["size", "{\"rooms\": 2}"]
+                    ["size", {"rooms": 2}]
                 ]),
             ),
             Some("items[0].attributes.size.area is lost"),
         );
         let invalid = json!({"ok": {"items": [{"outcome": {"invalid": {"message": "x"}}}]}});
-        let emptied = lead(json!({"attributes": [["unit", "\"A\""]]}));
+        let emptied = lead(json!({"attributes": [["unit", "A"]]}));
         let lost = losses(&before, &emptied);
         assert_eq!(lost.len(), 4, "every loss is told: {lost:?}");
         check(
