@@ -11,6 +11,9 @@ use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::process;
 
+/// A package that is there stays as it is: a test run is no upgrade of the machine.
+const INSTALL: [&str; 4] = ["install", "-y", "--no-install-recommends", "--no-upgrade"];
+
 #[derive(Clone, Copy)]
 pub struct Install {
     allowed: bool,
@@ -26,10 +29,7 @@ impl Install {
     /// Installs Debian packages, or fails with the command. `why` ends the
     /// sentence "these packages are needed".
     pub fn debian(self, packages: &[&str], why: &str) -> Result<(), Failure> {
-        let command = format!(
-            "apt-get install -y --no-install-recommends {}",
-            packages.join(" ")
-        );
+        let command = format!("apt-get {} {}", INSTALL.join(" "), packages.join(" "));
         if !self.allowed || !is_debian() || !is_root() {
             let reason = if !self.allowed {
                 "--no-install forbids installing"
@@ -50,7 +50,7 @@ impl Install {
             process::run(
                 Command::new("apt-get")
                     .env("DEBIAN_FRONTEND", "noninteractive")
-                    .args(["install", "-y", "--no-install-recommends"])
+                    .args(INSTALL)
                     .args(packages),
             )
         };

@@ -1,7 +1,7 @@
 //! The operator's terminal: each command is shown as it is typed, with what it really prints, and
 //! each claim is shown when it was checked.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -11,11 +11,16 @@ use crate::failure::{Context, Failure};
 use crate::files;
 use crate::service::without_settings;
 
+/// How many characters of the last output a failure repeats.
+const SHOWN: usize = 4_000;
+
 pub struct Terminal {
     program: PathBuf,
     folder: PathBuf,
     data: PathBuf,
     claims: Cell<u32>,
+    /// The last command with its output, which a claim that does not hold is about.
+    last: RefCell<String>,
 }
 
 pub struct CommandOutput {
@@ -33,6 +38,7 @@ impl Terminal {
             folder: folder.to_owned(),
             data: data.to_owned(),
             claims: Cell::new(0),
+            last: RefCell::default(),
         }
     }
 
@@ -94,7 +100,8 @@ impl Terminal {
     /// Shows a claim that holds. One that does not hold is the failure of the task.
     pub fn claim(&self, holds: bool, what: &str) -> Result<(), Failure> {
         if !holds {
-            return Err(Failure::new(format!("this does not hold: {what}")));
+            let last = self.last.borrow();
+            return Err(Failure::new(format!("this does not hold: {what}\n{last}")));
         }
         self.claims.set(self.claims.get() + 1);
         println!("[holds] {what}");
@@ -116,10 +123,13 @@ impl Terminal {
             .output()
             .context(format!("starting {}", self.program.display()))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        let shown: String = out.chars().chain(err.chars()).take(SHOWN).collect();
+        *self.last.borrow_mut() = format!("after `leadhost {}`:\n{shown}", words.join(" "));
         Ok(CommandOutput {
             succeeded: output.status.success(),
-            out: text(&output.stdout),
-            err: text(&output.stderr),
+            out,
+            err,
         })
     }
 }
