@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use chrono::{Datelike as _, NaiveDate, NaiveDateTime};
+use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, Utc};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -187,7 +187,9 @@ impl fmt::Display for Micros {
             return f.write_str(std::str::from_utf8(&digits).expect("digits"));
         }
         // Another year has no text that sorts and can be read again.
-        fmt::Display::fmt(&(*self).clamp(FIRST, LAST), f)
+        let Self(served) = (*self).clamp(FIRST, LAST);
+        let time = DateTime::<Utc>::from_timestamp_micros(served).expect("a year up to 9999");
+        write!(f, "{}", time.format("%Y-%m-%dT%H:%M:%S%.6fZ"))
     }
 }
 
@@ -381,8 +383,6 @@ const LAST: Micros = Micros(253_402_300_800 * 1_000_000 - 1);
 
 #[cfg(test)]
 mod tests {
-    use chrono::{DateTime, Utc};
-
     use super::*;
 
     #[test]
