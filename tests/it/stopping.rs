@@ -100,7 +100,10 @@ async fn ended(mut service: Service) -> Option<i32> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_terminal_that_closes_stops_the_service_unless_nohup_started_it() {
     let folder = tempfile::tempdir().unwrap();
-    let service = Service::start(folder.path(), &[]);
+    // The tests may run under `nohup` themselves.
+    let mut terminal = Command::new("env");
+    terminal.arg("--default-signal=HUP").arg(binary());
+    let service = Service::start_as(terminal, &On::Sqlite, folder.path(), &[]);
     kill_process(service.process(), Signal::HUP).unwrap();
     assert_eq!(ended(service).await, Some(0));
 
