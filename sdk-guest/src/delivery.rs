@@ -63,8 +63,8 @@ impl HttpResponse {
         content_json(&self.body)
     }
 
-    /// Returns `Retry-After` if it is in seconds. A date is ignored: a guest's
-    /// clock shows the time of the delivery, not of the response.
+    /// Returns `Retry-After` in seconds. The host turns a date, or a fraction, into
+    /// whole seconds, since a guest's clock shows the time of the delivery.
     pub fn retry_after(&self) -> Option<u32> {
         self.header("retry-after")?.trim().parse().ok()
     }

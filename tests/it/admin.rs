@@ -18,7 +18,9 @@ mod roles;
 mod search;
 mod workspaces;
 
-use leadhost_domain::key::PlainKey;
+use leadhost_domain::key::{KeyKind, PlainKey, Role};
+use leadhost_domain::time::Micros;
+use leadhost_pipeline::apply::{KeyRequest, mint};
 use leadhost_tests::components::component;
 use leadhost_tests::{Answer, Ask, Host, Json, On, Options, eventually, fields, has, lacks};
 use serde_json::{Value, json};
@@ -28,6 +30,7 @@ leadhost_tests::on_every_store! {
     a_page_with_a_rebound_dns_name_is_refused,
     a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed,
     a_key_takes_exactly_the_parameters_of_its_kind,
+    a_key_that_expires_after_the_last_year_is_listed,
     the_key_that_asks_cannot_revoke_itself,
     the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys,
     a_dry_run_lists_the_changes_and_makes_none,
@@ -242,6 +245,39 @@ async fn a_key_takes_exactly_the_parameters_of_its_kind(on: On) {
     let given = json!({"kind": "partner", "workspace": "acme", "partner": "erp"});
     check(given, 404, "it has: crm").await;
     check(json!({"kind": "admin", "colour": "red"}), 400, "colour").await;
+    let longest = json!({"kind": "admin", "expiresDays": 36_500});
+    check(longest, 201, "expiresAt").await;
+    for days in [36_501, 3_000_000, 106_751_991, u32::MAX] {
+        let given = json!({"kind": "admin", "expiresDays": days});
+        check(given, 400, "from 0 to 36500").await;
+    }
+}
+
+async fn a_key_that_expires_after_the_last_year_is_listed(on: On) {
+    let operator = Operator::new(on).await;
+    let core = &operator.host.app.core;
+    for time in [300_000_000_000_000_000, i64::MAX] {
+        let wanted = KeyRequest {
+            kind: KeyKind::Admin,
+            workspace: None,
+            partner: None,
+            role: Some(Role::Viewer),
+            label: "for ever".to_owned(),
+            expires_at: Some(Micros(time)),
+        };
+        mint(&core.store, wanted, core.clock.now())
+            .await
+            .expect("stored");
+    }
+    let keys = operator.get("/keys").await;
+    let keys = keys["keys"].list().iter();
+    let times = keys
+        .filter(|key| key["label"] == "for ever")
+        .map(|key| key["expiresAt"].text());
+    assert_eq!(
+        times.collect::<Vec<_>>(),
+        ["9999-12-31T23:59:59.999999Z"; 2]
+    );
 }
 
 async fn the_key_that_asks_cannot_revoke_itself(on: On) {

@@ -118,7 +118,9 @@ async fn the_doctor_checks_the_store_without_a_service_and_with_one(on: On) {
     let own: Value = serde_json::from_str(&own).unwrap();
     has(&report, "tls", own["gateway"].text());
     assert!(service.stop());
-    let away = json!({"admin": "127.0.0.1:1", "data": "127.0.0.1:2", "gateway": "0.0.0.0:19180"});
+    let away = json!({
+        "admin": "127.0.0.1:1", "secret": "", "data": "127.0.0.1:2", "gateway": "0.0.0.0:19180",
+    });
     std::fs::write(folder.path().join("service.json"), away.to_string()).unwrap();
     let report = doctor();
     let warned = "plain HTTP on 0.0.0.0:19180, which other machines may reach";

@@ -1,14 +1,17 @@
 //! The program as an operator uses it: the service as a process, and the
 //! commands against it.
 
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 
 use leadhost_domain::plugin::Digest;
 use leadhost_tests::components::target;
 use leadhost_tests::program::binary;
-use leadhost_tests::service::{command, leadhost, refused};
+use leadhost_tests::service::{SERVE, command, leadhost, refused};
 use leadhost_tests::{Json, On, Service, fields, figures, has, lacks, left_out};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -553,6 +556,103 @@ fn the_key_of_a_folder_is_sent_only_to_the_service_of_that_folder() {
     has!(said, &format!("no service at {address}"));
 }
 
+/// Listens at an address, or at a free one, and passes what clients send on to `service`, or answers it like a
+/// liveness probe. Returns its address, and what clients have sent when it has served one.
+fn impostor(at: &str, service: Option<SocketAddr>) -> (SocketAddr, JoinHandle<Vec<u8>>) {
+    let listener = std::net::TcpListener::bind(at).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut upstream = service.map(|service| TcpStream::connect(service).unwrap());
+        if let Some(upstream) = &upstream {
+            let (mut from, mut to) = (upstream.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+        }
+        let (mut sent, mut part) = (Vec::new(), [0; 4_096]);
+        while let Ok(length @ 1..) = client.read(&mut part) {
+            sent.extend_from_slice(&part[..length]);
+            let _ = match &mut upstream {
+                Some(upstream) => upstream.write_all(&part[..length]),
+                None => client.write_all(
+                    b"HTTP/1.1 200 OK\r\ncontent-length: 17\r\n\r\n{\"status\":\"live\"}",
+                ),
+            };
+        }
+        sent
+    };
+    (address, std::thread::spawn(serve))
+}
+
+#[test]
+fn no_program_but_the_service_of_the_folder_gets_its_key() {
+    let folder = folder();
+    let mut service = Service::start(folder.path(), &[]);
+    let own = service.address("admin");
+    service.run(&format!("status --admin {own}"));
+    let check = |arguments: &str, asked: JoinHandle<Vec<u8>>| {
+        let said = refused(folder.path(), 1, arguments);
+        has!(said, "no key was sent", "ss -ltnp"; "{arguments}");
+        let sent = String::from_utf8(asked.join().unwrap()).unwrap();
+        has!(sent, "GET /health/live");
+        lacks!(sent.to_lowercase(), "authorization", "ak_");
+    };
+    // A program that passes everything on to the running service.
+    let (relay, asked) = impostor("127.0.0.1:0", Some(own));
+    check(&format!("status --admin {relay}"), asked);
+
+    // One at the address of a service that was killed, and one of another folder there.
+    service.kill();
+    let (_, asked) = impostor(&own.to_string(), None);
+    check("status", asked);
+    let other = self::folder();
+    let other = Service::start(other.path(), &[]);
+    let (_, asked) = impostor(&own.to_string(), Some(other.address("admin")));
+    check("status", asked);
+}
+
+#[test]
+fn a_service_that_is_ready_takes_commands() {
+    let folder = folder();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let listen = address.to_string();
+    let starting = command(
+        folder.path(),
+        &[
+            "serve",
+            "--listen",
+            &listen,
+            "--admin-listen",
+            "127.0.0.1:0",
+        ],
+    )
+    .stderr(Stdio::null())
+    .spawn();
+    let mut starting = starting.unwrap();
+    let is_ready = || {
+        let mut stream = TcpStream::connect(address).ok()?;
+        stream
+            .write_all(b"GET /health/ready HTTP/1.0\r\nhost: a\r\n\r\n")
+            .ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        answer.contains(" 200 ").then_some(())
+    };
+    while is_ready().is_none() {
+        assert!(starting.try_wait().unwrap().is_none(), "it ended");
+        std::thread::yield_now();
+    }
+    let status = leadhost(folder.path(), "status");
+    starting.kill().unwrap();
+    starting.wait().unwrap();
+    assert!(
+        status.status.success(),
+        "{}",
+        String::from_utf8_lossy(&status.stderr)
+    );
+}
+
 #[test]
 fn wrong_usage_ends_with_two_and_the_defaults_are_printed() {
     let folder = folder();
@@ -680,6 +780,28 @@ fn a_folder_is_served_by_one_process_and_with_its_own_sealing_key() {
     assert!(Service::start(folder, &[]).stop());
     std::fs::remove_file(folder.join("sealing.key")).unwrap();
     refused(folder, "restore");
+}
+
+#[test]
+fn a_store_without_secrets_is_bound_to_its_first_sealing_key() {
+    let folder = folder();
+    assert!(Service::start(folder.path(), &[]).stop());
+    let (key, id) = (
+        folder.path().join("sealing.key"),
+        folder.path().join("sealing.id"),
+    );
+    let first = std::fs::read(&key).unwrap();
+    std::fs::write(&key, format!("{}=", "A".repeat(43))).unwrap();
+    std::fs::remove_file(&id).unwrap();
+    let refused = leadhost(folder.path(), &SERVE);
+    assert_eq!(refused.status.code(), Some(1));
+    has!(
+        String::from_utf8_lossy(&refused.stderr),
+        "put the right key there"
+    );
+    assert!(!id.exists());
+    std::fs::write(&key, first).unwrap();
+    assert!(Service::start(folder.path(), &[]).stop());
 }
 
 #[test]

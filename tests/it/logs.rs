@@ -1,11 +1,18 @@
-//! The log of the service: at `info`, no line has personal data, whatever fails.
+//! The log of the service: at `info`, no line has personal data, whatever fails. A reader that stands still holds
+//! nothing up.
 //!
 //! The service runs as a process, so that the lines of all of its threads are read.
 
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
+use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::time::Duration;
 
+use hyper::Method;
+use leadhost_tests::client::{Answer, Ask};
 use leadhost_tests::components::target;
-use leadhost_tests::{Json, On, Service, eventually, guests, lacks};
+use leadhost_tests::{Json, On, Service, eventually, guests, has, lacks, service};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -219,4 +226,103 @@ fn traced_once(log: &str) {
         lines += 1;
     }
     assert!(lines > 0, "{log}");
+}
+
+/// A service the reader of whose log stands still after the start. It is killed when it is dropped.
+struct Unread {
+    program: Child,
+    addresses: Value,
+    log: BufReader<ChildStderr>,
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+impl Unread {
+    /// Starts it, and sends requests until lines of the log are dropped.
+    async fn start(folder: &Path) -> Self {
+        // Each request has many lines at this level.
+        let talkative = ["--set", "log.filter=info,hyper=trace"];
+        let mut program = service::command(folder, &[&service::SERVE[..], &talkative].concat())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(program.stderr.take().unwrap());
+        let mut line = String::new();
+        while !line.contains(": ready") {
+            line.clear();
+            assert!(log.read_line(&mut line).unwrap() > 0, "it ended");
+        }
+        let addresses = std::fs::read_to_string(folder.join("service.json")).unwrap();
+        let unread = Self {
+            program,
+            addresses: serde_json::from_str(&addresses).unwrap(),
+            log,
+        };
+        while unread.dropped().await == 0 {
+            for _ in 0..100 {
+                unread.answer("gateway", "/nothing").await.expect(404);
+            }
+        }
+        unread
+    }
+
+    async fn answer(&self, surface: &str, target: &str) -> Answer {
+        let address = self.addresses[surface].text();
+        let ask = Ask::new(address.parse().unwrap(), Method::GET, target);
+        let answer = ask.header("host", address).send();
+        let answer = tokio::time::timeout(Duration::from_secs(30), answer).await;
+        answer.expect("it does not wait for the reader of the log")
+    }
+
+    async fn dropped(&self) -> u64 {
+        let metrics = self.answer("admin", "/metrics").await;
+        let lines = metrics.text().lines();
+        let mut counts =
+            lines.filter_map(|line| line.strip_prefix("leadhost_log_lines_dropped_total "));
+        counts.next().unwrap().parse().unwrap()
+    }
+
+    fn terminate(&self) {
+        let id = i32::try_from(self.program.id()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), Signal::TERM).unwrap();
+    }
+
+    fn ended(&mut self) -> ExitStatus {
+        self.program.wait().unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_probes_and_a_stop_do_not_wait_for_the_reader_of_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut unread = Unread::start(folder.path()).await;
+    for surface in ["gateway", "admin"] {
+        for probe in ["/health/live", "/health/ready"] {
+            unread.answer(surface, probe).await.expect(200);
+        }
+    }
+    unread.terminate();
+    assert!(unread.ended().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_of_the_log_that_returns_learns_of_dropped_lines_and_gets_the_last_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut unread = Unread::start(folder.path()).await;
+    unread.terminate();
+    let mut log = String::new();
+    unread.log.read_to_string(&mut log).unwrap();
+    assert!(unread.ended().success());
+    has!(
+        log,
+        "WARN leadhost_telemetry::log: log lines dropped",
+        " dropped="
+    );
+    has!(log, ": stopped");
 }

@@ -183,6 +183,7 @@ fn lead(seeded: &Seeded, (name, phone, email): &(&str, &str, &str)) -> NewLead {
 /// A plan with a partner, an agent and a connection.
 pub fn plan(slug: &str) -> Plan {
     Plan {
+        workspace: WorkspaceId::new(Micros(0)),
         is_part: false,
         slug: slug.to_owned(),
         name: format!("Workspace {slug}"),

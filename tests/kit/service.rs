@@ -3,7 +3,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -192,7 +192,7 @@ impl Service {
         assert!(ready, "the service ended:\n{}", log.join("\n"));
         let log = Arc::new(Mutex::new(log));
         let rest = Arc::clone(&log);
-        // A pipe that is not read would block the service.
+        // A service whose log nobody reads would drop lines of it.
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 rest.lock().expect("the lock is not poisoned").push(line);
@@ -276,9 +276,9 @@ impl Service {
         self.child.wait().expect("it ends");
     }
 
-    /// Returns when it has ended by itself.
-    pub fn wait(&mut self) {
-        self.child.wait().expect("it ends");
+    /// Returns when it has ended by itself, with how.
+    pub fn wait(&mut self) -> ExitStatus {
+        self.child.wait().expect("it ends")
     }
 
     /// Runs a command against it that must succeed. Returns its standard output.

@@ -21,6 +21,7 @@ mod client;
 mod clients;
 mod component;
 mod console;
+mod deny;
 mod deploy;
 mod failure;
 mod faults;

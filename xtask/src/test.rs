@@ -14,7 +14,7 @@ use crate::failure::{Context as _, Failure};
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::{
-    api, bad_deploy, clients, console, deploy, faults, files, guests, languages, monitoring,
+    api, bad_deploy, clients, console, deny, deploy, faults, files, guests, languages, monitoring,
     plugins, registry, repository,
 };
 use choice::Choice;
@@ -64,6 +64,7 @@ them but `image`.
 
     cargo xtask suite [--no-install] [--write-screens] SUITE..
 
+    dependencies   their licences, versions and origins are as deny.toml allows (cargo-deny)
     bad-deploy     the scenario of examples/bad-deploy, on both stores
     monitoring     Prometheus reads the metrics, and an alert fires and clears
     languages      the projects that `leadhost plugin new` writes, in every language, and the examples
@@ -285,7 +286,8 @@ type Suite = (&'static str, Option<SuiteRun>, SuiteRun);
 
 type SuiteRun = fn(Install) -> Result<Vec<String>, Failure>;
 
-const SUITES: [Suite; 6] = [
+const SUITES: [Suite; 7] = [
+    ("dependencies", Some(deny::check), deny::check),
     (
         "bad-deploy",
         Some(bad_deploy::on_sqlite),

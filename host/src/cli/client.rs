@@ -1,14 +1,18 @@
 //! A client of the admin API of a running service. The data folder has the address and the key,
 //! so a command needs no arguments on the service's own machine. The API is plain HTTP and meant
 //! for loopback; a proxy in front of it may offer HTTPS.
+//!
+//! Before a key goes to an address of the data folder, or the key of the folder to any address over plain HTTP, the
+//! listener there has to prove that it is the service of that folder (`leadhost_admin_api::identity`).
 
 mod target;
 mod tls_fault;
 
+use std::net::SocketAddr;
 use std::ops::Deref;
 use std::pin::Pin;
 
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Either, Full, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, Response, StatusCode};
@@ -23,6 +27,7 @@ use self::target::AdminTarget;
 use super::command::is_from_environment;
 use crate::cli::prelude::*;
 use leadhost_admin_api::error::AdminError;
+use leadhost_admin_api::identity::{self, CHALLENGE, PROOF, ServiceSecret};
 /// File in the data folder to which `serve` writes the first admin key.
 pub use leadhost_domain::key::FIRST_KEY as KEY_FILE;
 use leadhost_domain::key::{KeyKind, PlainKey};
@@ -34,6 +39,8 @@ pub const ADDRESSES_FILE: &str = "service.json";
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ServiceFile {
     pub admin: String,
+    /// By which the service proves that it wrote this file.
+    pub secret: ServiceSecret,
     #[serde(default)]
     pub data: String,
     #[serde(default)]
@@ -95,6 +102,8 @@ pub struct RemoteFlags {
 pub struct AdminClient {
     target: AdminTarget,
     tls: Option<TlsConnector>,
+    /// The service has to prove that it knows this before it gets the key.
+    secret: Option<ServiceSecret>,
     key: PlainKey,
     json: bool,
     flags: ServiceFlags,
@@ -122,14 +131,32 @@ impl ServiceAddress {
             .unwrap_or_else(|| config.store.data_dir.clone());
         // Wrong usage comes first, whether a service runs or not.
         let given = self.admin_key.as_deref().map(given_key).transpose()?;
-        let target = match &self.admin {
-            Some(address) => AdminTarget::parse(address)?,
-            None => AdminTarget {
-                authority: self
-                    .written_address(&folder)?
-                    .unwrap_or_else(|| config.server.admin_listen.clone()),
-                tls: None,
-            },
+        let (target, secret) = match &self.admin {
+            Some(address) => {
+                let target = AdminTarget::parse(address)?;
+                // A certificate proves who listens, and a key that was given is sent where it was asked for.
+                let is_proven = target.tls.is_some() || given.is_some();
+                let secret = (!is_proven).then(|| {
+                    let file = self.service_file(&folder).ok().flatten();
+                    // Without a service of the folder, nobody can prove to be it.
+                    file.map_or_else(ServiceSecret::random, |file| file.secret)
+                });
+                (target, secret)
+            }
+            None => {
+                let file = self.service_file(&folder)?;
+                let (authority, secret) = match file {
+                    Some(file) => (file.admin, Some(file.secret)),
+                    None => (config.server.admin_listen.clone(), None),
+                };
+                (
+                    AdminTarget {
+                        authority,
+                        tls: None,
+                    },
+                    secret,
+                )
+            }
         };
         Ok(AdminClient {
             tls: tls_to(&target, self.ca.as_deref())?,
@@ -146,6 +173,7 @@ impl ServiceAddress {
                 None => key_in(&folder, &self.flags())?,
             },
             target,
+            secret,
             json: self.json,
             flags: self.flags(),
             component_bytes: config.plugins.component_mib << 20,
@@ -177,6 +205,7 @@ impl ServiceAddress {
         Ok(AdminClient {
             tls: tls_to(&target, self.ca.as_deref())?,
             target,
+            secret: None,
             key: given_key(key)?,
             json: self.json,
             flags: ServiceFlags::new(None, None, Some(address)).with_ca(self.ca.as_deref()),
@@ -187,10 +216,10 @@ impl ServiceAddress {
         })
     }
 
-    /// Returns the address that the service of this folder has written, or `None` if no
+    /// Returns the file that the service of this folder has written, or `None` if no
     /// folder is given and the default one is not on this machine. The key of a folder without a service
     /// is sent nowhere: at the default address may be another service.
-    fn written_address(&self, folder: &Path) -> CommandResult<Option<String>> {
+    fn service_file(&self, folder: &Path) -> CommandResult<Option<ServiceFile>> {
         let path = folder.join(ADDRESSES_FILE);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -209,9 +238,12 @@ impl ServiceAddress {
                 )));
             }
         };
-        let content: ServiceFile = serde_json::from_str(&text)
-            .map_err(|_| failed!("{} names no address of the admin API", path.display()))?;
-        Ok(Some(content.admin))
+        serde_json::from_str(&text).map(Some).map_err(|_| {
+            failed!("{} does not name the service that wrote it", path.display()).hint(format!(
+                "start the service again with `{}`",
+                self.flags().command("serve")
+            ))
+        })
     }
 
     pub fn data_dir(&self) -> Option<&Path> {
@@ -543,6 +575,18 @@ impl AdminClient {
             })?
     }
 
+    fn is_another(&self) -> CommandFailure {
+        failed!(
+            "no key was sent: the program at {} did not prove within {} s that it is the service of the data folder. The service may have been killed, and another program listens at its address",
+            self.target.authority,
+            limits::DOCTOR_DEADLINE.as_secs()
+        )
+        .hint(format!(
+            "start the service again with `{}`; `ss -ltnp` shows which program listens. If you trust the one at this address, such as a forwarded port of the service, pass the address with --admin and the key with {KEY_VARIABLE}",
+            self.flags.command("serve")
+        ))
+    }
+
     fn read<T: DeserializeOwned>(
         &self,
         answer: Result<Value, ServiceRefusal>,
@@ -608,7 +652,16 @@ impl AdminClient {
                 let stream = stream.map_err(|error| tls_fault::failure(&self.target, &error))?;
                 send(stream, request).await
             }
-            _ => send(stream, request).await,
+            _ => match &self.secret {
+                Some(secret) => {
+                    let address = stream.peer_addr().map_err(unreachable)?;
+                    match send_if_proven(stream, secret, address, request).await {
+                        Some(response) => response,
+                        None => return Err(self.is_another()),
+                    }
+                }
+                None => send(stream, request).await,
+            },
         };
         let response = response.map_err(|error| {
             let failure = lost(&error);
@@ -639,6 +692,43 @@ impl AdminClient {
             flags: self.flags.clone(),
         }))
     }
+}
+
+/// Sends the request, with its key, if the service proves on the same connection that it knows the secret. Returns
+/// `None` if it does not.
+async fn send_if_proven<B>(
+    stream: TcpStream,
+    secret: &ServiceSecret,
+    address: SocketAddr,
+    request: Request<B>,
+) -> Option<Result<Response<Incoming>, hyper::Error>>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let challenge = identity::challenge();
+    let probe = Request::get("/health/live")
+        .header(HOST, address.to_string())
+        .header(CHALLENGE, &challenge)
+        .body(Either::Left(Full::default()))
+        .expect("the head is valid");
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .ok()?;
+    tokio::spawn(connection);
+    let probed = async {
+        let (head, body) = sender.send_request(probe).await.ok()?.into_parts();
+        let body = Limited::new(body, limits::ADMIN_ANSWER_BYTES);
+        body.collect().await.ok()?;
+        sender.ready().await.ok()?;
+        head.headers.get(PROOF).cloned()
+    };
+    let proof = tokio::time::timeout(limits::DOCTOR_DEADLINE, probed).await;
+    let expected = secret.proof(challenge.as_bytes(), address);
+    if proof.ok().flatten()?.as_bytes() != expected.as_bytes() {
+        return None;
+    }
+    Some(sender.send_request(request.map(Either::Right)).await)
 }
 
 async fn send<S, B>(stream: S, request: Request<B>) -> Result<Response<Incoming>, hyper::Error>

@@ -15,6 +15,7 @@ leadhost_tests::on_every_store! {
     each_act_is_a_row_before_and_after_it_and_reading_is_none,
     a_folded_list_has_each_act_once,
     an_apply_is_recorded_with_the_values_before_and_after_it,
+    a_replay_of_a_list_is_recorded_with_its_filters_and_no_other_parameter,
     a_pause_is_recorded_with_the_state_before_and_after_it,
     a_refused_act_is_recorded_with_its_reason,
     a_refused_component_is_recorded_with_its_digest_and_the_accepted_words,
@@ -121,6 +122,18 @@ async fn an_apply_is_recorded_with_the_values_before_and_after_it(on: On) {
         {"path": "config.fields.name", "before": "nome", "after": "nome_completo"},
     ]);
     assert_eq!(changed["values"], values, "{detail:#}");
+}
+
+async fn a_replay_of_a_list_is_recorded_with_its_filters_and_no_other_parameter(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let query = "connection=form&connection=ana%40example.com&phone=%2B5511900000001&name=Ana&version=ana.prado&since=24h&limit=10";
+    let body = json!({"apply": true});
+    operator
+        .posted(&format!("/deliveries/replay?{query}"), &body, 200)
+        .await;
+    let (detail, _) = newest(&operator, "replay-deliveries").await;
+    let filters = json!({"connection": "form", "since": "24h"});
+    assert_eq!(detail["filters"], filters, "{detail:#}");
 }
 
 async fn a_pause_is_recorded_with_the_state_before_and_after_it(on: On) {

@@ -10,6 +10,7 @@ use super::{Operator, TOKEN};
 leadhost_tests::on_every_store! {
     a_page_leads_to_the_sign_in_and_from_there_to_the_page,
     only_an_admin_key_signs_in,
+    a_cookie_that_was_asked_for_over_https_is_sent_over_https_alone,
     guesses_at_the_sign_in_are_limited_and_a_known_key_gets_in,
     a_session_ends_with_its_sign_out_its_time_and_its_key,
     a_form_of_an_ended_session_leads_back_to_its_page,
@@ -156,6 +157,18 @@ async fn only_an_admin_key_signs_in(on: On) {
         assert_eq!(answer.header("set-cookie"), "");
         has!(answer, "not a valid admin key");
     }
+}
+
+async fn a_cookie_that_was_asked_for_over_https_is_sent_over_https_alone(on: On) {
+    let operator = Operator::new(on).await;
+    let secure = async |origin: String| {
+        let key = form(&[("key", operator.key.reveal()), ("next", "")]);
+        let ask = ask(&operator, "POST", "/sign-in").header("origin", &origin);
+        let answer = ask.body(key).send().await.expect(303);
+        answer.header("set-cookie").contains("; Secure")
+    };
+    assert!(!secure(origin(&operator)).await);
+    assert!(secure(origin(&operator).replace("http://", "https://")).await);
 }
 
 async fn guesses_at_the_sign_in_are_limited_and_a_known_key_gets_in(on: On) {

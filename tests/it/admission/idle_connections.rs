@@ -1,6 +1,7 @@
-//! Thousands of idle connections cost little memory, and new clients are served beside them.
+//! Thousands of idle connections cost little memory, and new clients are served beside them. An idle connection is
+//! closed after the configured time.
 
-use leadhost_tests::{Hosts, LONG, On, figures, left_out, sized};
+use leadhost_tests::{Host, Hosts, LONG, On, Options, figures, left_out, sized};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -68,4 +69,14 @@ async fn thousands_of_idle_connections_fit_in_a_small_memory() {
     assert!(is_so, "{before} bytes have become {memory}");
     let is_so = is_served(&mut idle[many - 2]).await;
     assert!(is_so, "a young one is still there");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_connection_is_closed_after_the_configured_time() {
+    let options = Options::on(On::Sqlite).with("server.idle_seconds", 1);
+    let host = Host::start(options).await;
+    let mut stream = TcpStream::connect(host.addresses.gateway).await.unwrap();
+    assert!(is_served(&mut stream).await);
+    let end = timeout(LONG, stream.read(&mut [0; 64])).await;
+    assert_eq!(end.expect("it is closed").unwrap(), 0);
 }

@@ -78,6 +78,7 @@ async fn unknown_repairs_and_invalid_orders_are_refused(on: On) {
     for order in [
         json!({"field": "colour"}),
         json!({"since": "yesterday"}),
+        json!({"since": "3000000d"}),
         json!({"fields": "phone"}),
     ] {
         repairing.order(order).await.expect(400);

@@ -75,7 +75,7 @@ pub struct CreateKeyRequest {
     /// The purpose of the key, which lists show.
     #[serde(default)]
     pub label: String,
-    /// Days after which the key expires. Without it the key does not expire.
+    /// Days after which the key expires, at most 36500. Without it the key does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_days: Option<u32>,
 }

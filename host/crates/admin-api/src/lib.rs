@@ -19,6 +19,7 @@ pub mod deliveries;
 pub mod error;
 pub mod etl;
 pub mod hosts;
+pub mod identity;
 pub mod instances;
 pub mod keys;
 pub mod open_rollouts;

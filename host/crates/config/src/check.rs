@@ -24,6 +24,7 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     ("server.header_seconds", 1, YEAR),
     ("server.body_seconds", 1, YEAR),
     ("server.answer_seconds", 1, YEAR),
+    ("server.idle_seconds", 1, 3_600),
     ("server.drain_seconds", 0, YEAR),
     ("server.linger_ms", 0, 60_000),
     ("plugins.inline_ms", 0, YEAR * 1_000),

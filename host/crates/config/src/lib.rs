@@ -116,6 +116,7 @@ pub struct ServerSection {
     pub header_seconds: u64,
     pub body_seconds: u64,
     pub answer_seconds: u64,
+    pub idle_seconds: u64,
     pub drain_seconds: u64,
     pub linger_ms: u64,
 }
@@ -138,6 +139,11 @@ impl ServerSection {
     /// Returns how long the answer may take, after which the client gets 503.
     pub fn answer_time(&self) -> Duration {
         Duration::from_secs(self.answer_seconds)
+    }
+
+    /// Returns how long a connection may be open without a request in progress.
+    pub fn idle_time(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
     }
 
     /// Returns the public URL of a path, if `server.public_url` is set.

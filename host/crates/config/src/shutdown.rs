@@ -7,11 +7,11 @@
 //! takes too long, ends the process from a thread of its own.
 
 use std::io;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tokio::sync::watch;
 
@@ -103,39 +103,39 @@ impl Drop for DrainGuard {
     }
 }
 
-/// Begins the drain at the first SIGINT or SIGTERM. A second signal ends the process at
-/// once, and so does a graceful stop that takes longer than `patience`. Threads of their
-/// own watch for both and depend on nothing else in the process, which may be completely
-/// busy.
+/// Begins the drain at the first SIGINT, SIGTERM or SIGHUP, which a terminal sends when it closes. A
+/// second signal ends the process at once, and so does a graceful stop that takes longer than
+/// `patience`. Threads of their own watch for both and depend on nothing else in the process, which
+/// may be completely busy. `flush_log` returns when the lines of the log are written.
 #[expect(
     clippy::disallowed_methods,
     reason = "a thread that does nothing but let time pass"
 )]
-pub fn on_signals(shutdown: Shutdown, patience: Duration) -> io::Result<()> {
+pub fn on_signals(shutdown: Shutdown, patience: Duration, flush_log: fn()) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    // `nohup` starts a program that is to outlive its terminal.
+    if !ignores(SIGHUP) {
+        signals.add_signal(SIGHUP)?;
+    }
     let watch = move || {
         let mut signals = signals.forever();
         signals.next();
         let stopping = move || {
-            log_with_timeout(|| {
-                tracing::info!(
-                    "stopping: requests in flight are drained; a second signal stops the service at once"
-                );
-            });
+            tracing::info!(
+                "stopping: requests in flight are drained; a second signal stops the service at once"
+            );
             shutdown.begin();
             std::thread::sleep(patience);
-            end(EXIT_LATE, move || {
-                tracing::error!(
-                    seconds = patience.as_secs(),
-                    "stopped by force: the drain and the steps after it did not finish in time (server.drain_seconds); the next start resumes work in flight"
-                );
-            });
+            tracing::error!(
+                seconds = patience.as_secs(),
+                "stopped by force: the drain and the steps after it did not finish in time (server.drain_seconds); the next start resumes work in flight"
+            );
+            end(EXIT_LATE, flush_log);
         };
         let watched = thread("stopping", stopping);
         signals.next();
-        end(EXIT_AT_ONCE, || {
-            tracing::warn!("stopped at once by a second signal");
-        });
+        tracing::warn!("stopped at once by a second signal");
+        end(EXIT_AT_ONCE, flush_log);
         drop(watched);
     };
     thread("signals", watch).map(|_| ())
@@ -146,30 +146,22 @@ const EXIT_AT_ONCE: i32 = 130;
 /// The exit code if a graceful stop took too long: that of the command `timeout`.
 const EXIT_LATE: i32 = 124;
 
-/// How long to wait for a log line to be written: the reader of the log may be what is
-/// blocked.
-const LOG_TIMEOUT: Duration = Duration::from_millis(500);
-
 fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name.to_owned()).spawn(run)
 }
 
-/// Writes log lines on a thread of their own, and waits at most [`LOG_TIMEOUT`] for it.
-fn log_with_timeout(log: impl FnOnce() + Send + 'static) {
-    let (done, is_done) = mpsc::channel();
-    let logging = thread("last-words", move || {
-        log();
-        let _ = done.send(());
-    });
-    if logging.is_ok() {
-        let _ = is_done.recv_timeout(LOG_TIMEOUT);
-    }
+/// Ends the process at once, without destructors or exit handlers, any of which may block.
+fn end(code: i32, flush_log: fn()) {
+    flush_log();
+    signal_hook::low_level::exit(code);
 }
 
-/// Ends the process at once, without destructors or exit handlers, any of which may block.
-fn end(code: i32, log: impl FnOnce() + Send + 'static) {
-    log_with_timeout(log);
-    signal_hook::low_level::exit(code);
+/// Returns whether the process was started with this signal ignored. False if the system does not say.
+fn ignores(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 #[cfg(test)]

@@ -319,9 +319,6 @@ pub const PEM_BYTES: u64 = 256 << 10;
 /// Bytes of a caller's own request id.
 pub const REQUEST_ID_BYTES: usize = 128;
 
-/// Time that a connection may be open without a request in progress.
-pub const IDLE_LONGEST: Duration = Duration::from_secs(60);
-
 /// Time that a client may read nothing of an answer.
 pub const STALL_LONGEST: Duration = Duration::from_secs(60);
 
@@ -351,8 +348,22 @@ pub const KEY_CACHED_FOR: Duration = Duration::from_secs(1);
 /// Keys cached at once; one more clears the cache, which costs one read for each key.
 pub const KEYS_CACHED: usize = 16_384;
 
+/// Days after which a key expires at the latest, if it does: those of 100 years.
+pub const KEY_DAYS: u32 = 36_500;
+
 /// Time between two writes of the times when keys were last used.
 pub const KEY_USES_EVERY: Duration = Duration::from_secs(15);
+
+/// Bytes of log lines that wait for the reader of the log: those of some thousands of requests. As many
+/// again may be with the thread that writes them.
+pub const LOG_BYTES_WAITING: usize = 1 << 20;
+
+/// How long the end of the process waits until the log's last lines are written: the reader of the log may be
+/// what is blocked.
+pub const LOG_FLUSH: Duration = Duration::from_millis(500);
+
+/// The same for the line of a panic, on the thread that panics.
+pub const LOG_FLUSH_OF_A_PANIC: Duration = Duration::from_millis(50);
 
 /// Time that a graceful stop may take beyond the drain before the process is ended by
 /// force: with the default drain less than the 40 seconds that the operators' guide gives to
@@ -528,6 +539,11 @@ pub const STORE_READS_WAITING: usize = 4_096;
 
 /// Writes to a file that wait for its thread, including batches of leads.
 pub const STORE_WRITES_WAITING: usize = 1_024;
+
+/// How often a lock of a store or a data folder is tried, and the time between two tries: a process that was killed
+/// frees a few gigabytes of memory before its lock.
+pub const LOCK_TRIES: u32 = 50;
+pub const LOCK_AGAIN: Duration = Duration::from_millis(100);
 
 /// How long a connection waits for another process that writes to the file.
 pub const STORE_BUSY_PATIENCE: Duration = Duration::from_secs(5);

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
+use chrono::{DateTime, Datelike as _, NaiveDate, NaiveDateTime, Utc};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -186,7 +186,9 @@ impl fmt::Display for Micros {
         if let Some(digits) = self.digits() {
             return f.write_str(std::str::from_utf8(&digits).expect("digits"));
         }
-        let time = DateTime::<Utc>::from_timestamp_micros(self.0).unwrap_or(DateTime::UNIX_EPOCH);
+        // Another year has no text that sorts and can be read again.
+        let Self(served) = (*self).clamp(FIRST, LAST);
+        let time = DateTime::<Utc>::from_timestamp_micros(served).expect("a year up to 9999");
         write!(f, "{}", time.format("%Y-%m-%dT%H:%M:%S%.6fZ"))
     }
 }
@@ -217,9 +219,23 @@ impl<'de> Deserialize<'de> for Micros {
 /// date fields of browsers do.
 pub fn parse_moment(text: &str, now: Micros) -> Option<Micros> {
     let text = text.trim();
+    let before = || Some(now.minus(parse_span(text)?)).filter(|moment| *moment >= FIRST);
     parse(text)
-        .or_else(|| Some(now.minus(parse_span(text)?)))
+        .or_else(before)
         .or_else(|| parse(&format!("{text}Z")))
+}
+
+/// Reads a date of HTTP (RFC 9110), in its own form or one of the two former ones.
+pub fn parse_http_date(text: &str) -> Option<Micros> {
+    const FORMS: [&str; 3] = [
+        "%a, %d %b %Y %H:%M:%S GMT",
+        "%A, %d-%b-%y %H:%M:%S GMT",
+        "%a %b %e %H:%M:%S %Y",
+    ];
+    let time = FORMS
+        .iter()
+        .find_map(|form| NaiveDateTime::parse_from_str(text.trim(), form).ok())?;
+    served(time.year(), time.and_utc().timestamp_micros())
 }
 
 /// Reads a time as [`read`] does, and does not say why it cannot.
@@ -411,6 +427,40 @@ mod tests {
         check("2026-11-26T21", Some("2026-11-26T21:00:00Z"));
         check("2026-11-26Z", None);
         check("soon", None);
+        // Before the year 1 there is no time.
+        check("3000000d", None);
+        check("4294967295d", None);
+    }
+
+    #[test]
+    fn a_time_past_the_last_year_is_written_as_its_last_moment() {
+        for (time, written) in [
+            (LAST.plus(Duration::from_micros(1)), LAST),
+            (Micros(i64::MAX), LAST),
+            (Micros(i64::MIN), FIRST),
+        ] {
+            assert_eq!(parse(&time.text()), Some(written));
+        }
+    }
+
+    #[test]
+    fn a_date_of_http_is_read_in_each_of_its_forms() {
+        let expected = parse("1994-11-06T08:49:37Z");
+        for text in [
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun Nov  6 08:49:37 1994",
+        ] {
+            assert_eq!(parse_http_date(text), expected, "{text}");
+        }
+        for text in [
+            "",
+            "30",
+            "Sun, 06 Nov 1994 08:49:37",
+            "1994-11-06T08:49:37Z",
+        ] {
+            assert_eq!(parse_http_date(text), None, "{text}");
+        }
     }
 
     #[test]

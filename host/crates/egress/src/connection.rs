@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use http::header::{DATE, RETRY_AFTER};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
@@ -19,7 +20,7 @@ use super::error::EgressError;
 use super::request::OutgoingRequest;
 use super::target::AllowedTarget;
 use leadhost_domain::exchange::{HttpResponse, UrlScheme};
-use leadhost_domain::limits;
+use leadhost_domain::{limits, time};
 
 pub struct HttpConnection {
     sender: SendRequest<Full<Bytes>>,
@@ -143,14 +144,17 @@ impl HttpConnection {
 
 async fn read(response: http::Response<Incoming>) -> Result<HttpResponse, String> {
     let (head, body) = response.into_parts();
+    let date = head.headers.get(DATE).and_then(|date| date.to_str().ok());
     let headers = head
         .headers
         .iter()
         .map(|(name, value)| {
-            (
-                name.as_str().to_owned(),
-                String::from_utf8_lossy(value.as_bytes()).into_owned(),
-            )
+            let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            let seconds = (name == RETRY_AFTER).then(|| wait_seconds(&text, date));
+            let text = seconds
+                .flatten()
+                .map_or(text, |seconds| seconds.to_string());
+            (name.as_str().to_owned(), text)
         })
         .collect();
     let body = Limited::new(body, limits::FETCH_ANSWER_BYTES)
@@ -164,6 +168,21 @@ async fn read(response: http::Response<Incoming>) -> Result<HttpResponse, String
         headers,
         body,
     })
+}
+
+/// Returns how long a `Retry-After` asks to wait: seconds, which some servers write with a fraction, or a date, by
+/// the server's own clock. Plugins have no clock, so they get seconds in each case.
+fn wait_seconds(text: &str, date: Option<&str>) -> Option<u64> {
+    let text = text.trim();
+    let is_decimal = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_decimal {
+        let seconds: f64 = text.parse().ok()?;
+        return Some(seconds.ceil() as u64);
+    }
+    let wait = time::parse_http_date(text)?.since(time::parse_http_date(date?)?);
+    Some(time::whole_seconds(wait))
 }
 
 async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, String> {
@@ -192,4 +211,27 @@ fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_read_in_seconds_however_the_server_writes_it() {
+        let now = Some("Wed, 21 Oct 2015 07:27:00 GMT");
+        let check = |text: &str, expect: Option<u64>| {
+            assert_eq!(wait_seconds(text, now), expect, "{text}");
+        };
+        check("30", Some(30));
+        check(" 30 ", Some(30));
+        check("0.2", Some(1));
+        check("1.0", Some(1));
+        check("Wed, 21 Oct 2015 07:28:00 GMT", Some(60));
+        check("Wed, 21 Oct 2015 07:26:00 GMT", Some(0));
+        for text in ["", ".", "1.2.3", "soon", "-1", "1e9", "Wed, 21 Oct 2015"] {
+            check(text, None);
+        }
+        assert_eq!(wait_seconds("Wed, 21 Oct 2015 07:28:00 GMT", None), None);
+    }
 }

@@ -26,6 +26,7 @@ use sha2::{Digest as _, Sha256};
 use zeroize::{Zeroize as _, Zeroizing};
 
 use leadhost_domain::hex;
+use leadhost_domain::id::WorkspaceId;
 
 /// The environment variable with the key; it takes precedence over the key file.
 pub const KEY_VARIABLE: &str = "LEADHOST_SEALING_KEY";
@@ -278,20 +279,34 @@ impl Sealer {
             .map_err(|_| OpenError::Damaged)
     }
 
-    /// Seals named secrets for a connection. The connection's name is the context, since
+    /// Seals named secrets for a connection of a workspace. The connection's name is in the context, since
     /// its id is not known before the store has created it.
-    pub fn seal_secrets(&self, connection: &str, secrets: &Secrets) -> Vec<u8> {
+    pub fn seal_secrets(
+        &self,
+        workspace: WorkspaceId,
+        connection: &str,
+        secrets: &Secrets,
+    ) -> Vec<u8> {
         let plain =
             Zeroizing::new(serde_json::to_vec(&secrets.0).expect("a map of texts is always JSON"));
-        self.seal(&plain, &secrets_context(connection))
+        self.seal(&plain, &secrets_context(workspace, connection))
     }
 
     /// Opens the secrets of a connection. An empty value holds no secrets.
-    pub fn open_secrets(&self, connection: &str, sealed: &[u8]) -> Result<Secrets, OpenError> {
+    pub fn open_secrets(
+        &self,
+        workspace: WorkspaceId,
+        connection: &str,
+        sealed: &[u8],
+    ) -> Result<Secrets, OpenError> {
         if sealed.is_empty() {
             return Ok(Secrets::default());
         }
-        let plain = self.open(sealed, &secrets_context(connection))?;
+        let plain = match self.open(sealed, &secrets_context(workspace, connection)) {
+            // Databases from before 0.1.0 have values that were sealed for the name alone.
+            Err(OpenError::Damaged) => self.open(sealed, &former_context(connection)),
+            opened => opened,
+        }?;
         serde_json::from_slice(&plain)
             .map(Secrets)
             .map_err(|_| OpenError::Damaged)
@@ -372,7 +387,11 @@ pub fn sealed_with(sealed: &[u8]) -> Option<String> {
     }
 }
 
-fn secrets_context(connection: &str) -> Vec<u8> {
+fn secrets_context(workspace: WorkspaceId, connection: &str) -> Vec<u8> {
+    format!("connection-secrets:{workspace}:{connection}").into_bytes()
+}
+
+fn former_context(connection: &str) -> Vec<u8> {
     format!("connection-secrets:{connection}").into_bytes()
 }
 
@@ -572,7 +591,10 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> KeyError {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
+    const ACME: WorkspaceId = WorkspaceId(uuid::Uuid::nil());
+
     use super::*;
+    use leadhost_domain::time::Micros;
 
     fn secrets() -> Secrets {
         [("token".to_owned(), "hush-hush".to_owned())]
@@ -583,14 +605,26 @@ mod tests {
     #[test]
     fn a_sealed_value_opens_only_in_its_own_context() {
         let sealer = Sealer::throwaway();
-        let sealed = sealer.seal_secrets("site", &secrets());
+        let sealed = sealer.seal_secrets(ACME, "site", &secrets());
         assert!(!sealed.windows(9).any(|part| part == b"hush-hush"));
-        assert_eq!(sealer.open_secrets("site", &sealed), Ok(secrets()));
+        assert_eq!(sealer.open_secrets(ACME, "site", &sealed), Ok(secrets()));
         assert_eq!(
-            sealer.open_secrets("other", &sealed),
+            sealer.open_secrets(ACME, "other", &sealed),
             Err(OpenError::Damaged)
         );
-        assert_ne!(sealed, sealer.seal_secrets("site", &secrets()));
+        assert_eq!(
+            sealer.open_secrets(WorkspaceId::new(Micros(1)), "site", &sealed),
+            Err(OpenError::Damaged)
+        );
+        assert_ne!(sealed, sealer.seal_secrets(ACME, "site", &secrets()));
+    }
+
+    #[test]
+    fn a_value_that_was_sealed_for_a_name_alone_still_opens() {
+        let sealer = Sealer::throwaway();
+        let plain = serde_json::to_vec(&secrets().0).expect("texts");
+        let sealed = sealer.seal(&plain, b"connection-secrets:site");
+        assert_eq!(sealer.open_secrets(ACME, "site", &sealed), Ok(secrets()));
     }
 
     #[test]
@@ -661,7 +695,7 @@ mod tests {
         let first = tempfile::tempdir().expect("a folder");
         let environment = Environment::default();
         let sealer = Sealer::from_folder(first.path(), &environment).expect("a key is made");
-        let sealed = sealer.seal_secrets("site", &secrets());
+        let sealed = sealer.seal_secrets(ACME, "site", &secrets());
         let needed: BTreeSet<String> = sealed_with(&sealed).into_iter().collect();
         assert_eq!(needed, BTreeSet::from([sealer.key_id()]));
         assert_eq!(sealed_with(b""), None);
@@ -686,7 +720,7 @@ mod tests {
         assert!(
             open()
                 .expect("the right key")
-                .open_secrets("site", &sealed)
+                .open_secrets(ACME, "site", &sealed)
                 .is_ok()
         );
     }

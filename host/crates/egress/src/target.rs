@@ -3,10 +3,12 @@
 //! them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::LazyLock;
 
 use super::error::EgressError;
 use leadhost_domain::connection::AllowedHost;
 use leadhost_domain::exchange::{HttpRequest, UrlScheme};
+use leadhost_domain::network::Networks;
 
 /// The target of a request that passed the allow-list.
 #[derive(Clone)]
@@ -137,48 +139,40 @@ pub fn split_authority(authority: &str, default_port: u16) -> Option<(String, u1
 /// Returns whether an address belongs to the public internet.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(v4) => is_public_v4(v4),
+        IpAddr::V4(_) => !SPECIAL.contain(address),
         IpAddr::V6(v6) => is_public_v6(v6),
     }
 }
 
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    !(address.is_private()
-        || address.is_loopback()
-        || address.is_link_local()
-        || address.is_multicast()
-        || address.is_broadcast()
-        || address.is_documentation()
-        || a == 0
-        || a >= 240
-        || (a == 100 && (64..128).contains(&b))
-        || (a == 192 && b == 0 && c == 0)
-        || (a == 198 && (b == 18 || b == 19)))
-}
+/// Networks that are not part of the public internet, by the registries of special addresses of IANA. Of
+/// IPv6, only those in 2000::/3: no other unicast address is public. 2001::/23 has Teredo.
+static SPECIAL: LazyLock<Networks> = LazyLock::new(|| {
+    let networks = "0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.0.0.0/24, \
+                    192.0.2.0/24, 192.88.99.0/24, 192.168.0.0/16, 198.18.0.0/15, 198.51.100.0/24, 203.0.113.0/24, \
+                    224.0.0.0/4, 240.0.0.0/4, 2001::/23, 2001:db8::/32, 3fff::/20";
+    Networks::try_from(networks.to_owned()).expect("they are networks")
+});
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    let segments = address.segments();
-    // An address that embeds an IPv4 address is public if that address is.
-    let embedded = address.to_ipv4_mapped().or_else(|| {
-        let v4 = |high: u16, low: u16| {
-            let [a, b] = high.to_be_bytes();
-            let [c, d] = low.to_be_bytes();
-            Ipv4Addr::new(a, b, c, d)
-        };
-        match segments {
-            [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0, 0, 0, 0, 0, 0, high, low] => {
-                Some(v4(high, low))
-            }
-            [0x2002, high, low, ..] => Some(v4(high, low)),
-            _ => None,
+    let v4 = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
+    // A router on the way may send what goes to the embedded address there.
+    let (embedded, is_unicast) = match address.segments() {
+        // Mapped, compatible, and of a translator (NAT64).
+        [0, 0, 0, 0, 0, 0xffff, high, low]
+        | [0, 0, 0, 0, 0, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => (Some(v4(high, low)), true),
+        // 6to4.
+        [0x2002, high, low, ..] => (Some(v4(high, low)), true),
+        // ISATAP, in any network.
+        [first, _, _, _, 0 | 0x200, 0x5efe, high, low] => {
+            (Some(v4(high, low)), first & 0xe000 == 0x2000)
         }
-    });
-    if let Some(v4) = embedded {
-        return is_public_v4(v4);
-    }
-    // Only 2000::/3 of the unicast space is allocated; 2001:db8::/32 is for documentation.
-    (segments[0] & 0xe000) == 0x2000 && !(segments[0] == 0x2001 && segments[1] == 0xdb8)
+        [first, ..] => (None, first & 0xe000 == 0x2000),
+    };
+    let is_special = |address: IpAddr| SPECIAL.contain(address);
+    is_unicast
+        && !is_special(IpAddr::V6(address))
+        && !embedded.is_some_and(|v4| is_special(IpAddr::V4(v4)))
 }
 
 #[cfg(test)]
@@ -193,6 +187,8 @@ mod tests {
             "157.240.1.1",
             "2606:4700::1111",
             "64:ff9b::808:808",
+            "2002:808:808::1",
+            "2606:4700::5efe:808:808",
         ] {
             assert!(is_public(public.parse().expect("address")), "{public}");
         }
@@ -216,6 +212,23 @@ mod tests {
             "2002:7f00:1::",
             "2001:db8::1",
             "::7f00:1",
+            "198.19.255.255",
+            "192.88.99.1",
+            "2001::1",
+            "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+            "3fff::1",
+            "3fff:fff::1",
+            "64:ff9b::a00:1",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::808:808",
+            "2002:a00:1::1",
+            "2002:c0a8:101::1",
+            "2606:4700::5efe:a00:1",
+            "2606:4700::200:5efe:7f00:1",
+            "fe80::5efe:808:808",
+            "::ffff:0:808:808",
+            "fec0::1",
+            "ff02::1",
         ] {
             assert!(!is_public(private.parse().expect("address")), "{private}");
         }

@@ -21,6 +21,7 @@ pub async fn refresh(http: &Http) {
         .metrics
         .egress
         .connections(http.core.egress.connections());
+    http.core.metrics.log.refresh();
     http.core.metrics.traces.counts(http.core.tracer().counts());
     http.core
         .metrics

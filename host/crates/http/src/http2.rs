@@ -86,7 +86,7 @@ where
         match progress.rests_for() {
             _ if progress.is_new() && accepted.elapsed() >= head_time => return Ok(()),
             rest if progress.is_busy() && rest >= longest(http) => return Ok(()),
-            rest if rest >= limits::IDLE_LONGEST && !progress.is_busy() => {
+            rest if rest >= http.core.config.server.idle_time() && !progress.is_busy() => {
                 break;
             }
             _ => {}

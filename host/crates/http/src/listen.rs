@@ -63,48 +63,79 @@ pub struct Addresses {
     pub admin: SocketAddr,
 }
 
-pub async fn start(http: &Arc<Http>) -> Result<Addresses, StartError> {
-    let server = &http.core.config.server;
-    let tls = Tls::from_config(server)?;
-    let alone = server.data_listen.is_empty();
-    let (gateway_listener, gateway) = bind(&server.listen).await?;
-    let (admin_listener, admin) = bind(&server.admin_listen).await?;
-    let mut data = gateway;
-    let surface = if alone {
-        Surface::Both
-    } else {
-        let (listener, local) = bind(&server.data_listen).await?;
-        data = local;
-        tokio::spawn(serve(
-            http.clone(),
-            listener,
-            Surface::Data,
-            tls.clone(),
-            Handle::current(),
-        ));
-        Surface::Gateway
-    };
-    tokio::spawn(serve(
-        http.clone(),
-        gateway_listener,
-        surface,
-        tls.clone(),
-        Handle::current(),
-    ));
-    if let Some(tls) = tls {
-        tokio::spawn(tls.keep_current(http.clone()));
+/// The listeners of a host. Clients may connect, and nothing is served yet.
+pub struct Listeners {
+    gateway: TcpListener,
+    data: Option<TcpListener>,
+    admin: TcpListener,
+    tls: Option<Arc<Tls>>,
+    pub addresses: Addresses,
+}
+
+impl Listeners {
+    pub async fn bind(http: &Http) -> Result<Self, StartError> {
+        let server = &http.core.config.server;
+        let tls = Tls::from_config(server)?;
+        let (gateway, gateway_address) = bind(&server.listen).await?;
+        let (admin, admin_address) = bind(&server.admin_listen).await?;
+        let (data, data_address) = match server.data_listen.as_str() {
+            "" => (None, gateway_address),
+            address => {
+                let (listener, local) = bind(address).await?;
+                (Some(listener), local)
+            }
+        };
+        Ok(Self {
+            gateway,
+            data,
+            admin,
+            tls,
+            addresses: Addresses {
+                gateway: gateway_address,
+                data: data_address,
+                admin: admin_address,
+            },
+        })
     }
-    serve_operators(http.clone(), admin_listener).map_err(|source| StartError::Bind {
-        address: server.admin_listen.clone(),
-        source,
-    })?;
-    tokio::spawn(key_uses::run(Arc::clone(&http.pipeline)));
-    tokio::spawn(refused::run(Arc::clone(http)));
-    Ok(Addresses {
-        gateway,
-        data,
-        admin,
-    })
+
+    pub fn serve(self, http: &Arc<Http>) -> Result<(), StartError> {
+        let serving = |listener: TcpListener, surface: Surface| {
+            let tls = self.tls.clone();
+            tokio::spawn(serve(
+                http.clone(),
+                listener,
+                surface,
+                tls,
+                Handle::current(),
+            ));
+        };
+        let surface = match self.data {
+            None => Surface::Both,
+            Some(listener) => {
+                serving(listener, Surface::Data);
+                Surface::Gateway
+            }
+        };
+        serving(self.gateway, surface);
+        if let Some(tls) = self.tls {
+            tokio::spawn(tls.keep_current(http.clone()));
+        }
+        serve_operators(http.clone(), self.admin).map_err(|source| StartError::Bind {
+            address: http.core.config.server.admin_listen.clone(),
+            source,
+        })?;
+        tokio::spawn(key_uses::run(Arc::clone(&http.pipeline)));
+        tokio::spawn(refused::run(Arc::clone(http)));
+        Ok(())
+    }
+}
+
+/// Binds the addresses and serves.
+pub async fn start(http: &Arc<Http>) -> Result<Addresses, StartError> {
+    let listeners = Listeners::bind(http).await?;
+    let addresses = listeners.addresses;
+    listeners.serve(http)?;
+    Ok(addresses)
 }
 
 /// Serves the admin surface on a thread of its own, until the drain has ended or the runtime

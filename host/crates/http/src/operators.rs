@@ -13,13 +13,15 @@ use super::io::ConnectionProgress;
 use super::route::{self, Found, Mark};
 use super::surface;
 use crate::prelude::*;
+use leadhost_admin_api::identity::{CHALLENGE, PROOF};
 
 /// Answers a liveness probe here, and any other request through `serving`. A client that leaves
-/// does not end its request, unless the request's own code watches for that.
+/// does not end its request, unless the request's own code watches for that. The connection goes from `peer` to
+/// `local`.
 pub async fn answered(
     http: &Arc<Http>,
     serving: &Handle,
-    peer: SocketAddr,
+    (local, peer): (Option<SocketAddr>, SocketAddr),
     progress: &ConnectionProgress,
     request: Request<Incoming>,
 ) -> ApiResponse {
@@ -31,7 +33,13 @@ pub async fn answered(
         && is_well_formed(request.headers(), request.version()).is_ok()
     {
         let (head, _) = request.into_parts();
-        return answer::live(http, &head, route.name);
+        let mut reply = answer::live(http, &head, route.name);
+        if let (Some(challenge), Some(local)) = (head.headers.get(CHALLENGE), local) {
+            let proof = http.secret.proof(challenge.as_bytes(), local);
+            let proof = HeaderValue::from_str(&proof).expect("hex is visible ASCII");
+            reply.headers_mut().insert(PROOF, proof);
+        }
+        return reply;
     }
     let (guard, client) = ClientPresence::new();
     let (http, progress) = (Arc::clone(http), progress.clone());

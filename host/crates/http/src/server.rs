@@ -168,6 +168,7 @@ impl Acceptor<'_> {
             surface: self.surface,
             serving: self.serving.clone(),
             tls: self.tls.cloned(),
+            local: stream.local_addr().ok(),
             peer,
             progress,
             accepted: Instant::now(),
@@ -257,6 +258,7 @@ struct ServedConnection {
     surface: Surface,
     serving: Handle,
     tls: Option<Arc<Tls>>,
+    local: Option<SocketAddr>,
     peer: SocketAddr,
     progress: ConnectionProgress,
     accepted: Instant,
@@ -351,6 +353,7 @@ impl ServedConnection {
             http,
             surface,
             serving,
+            local,
             peer,
             progress,
             ..
@@ -369,7 +372,7 @@ impl ServedConnection {
             Box::pin(async move {
                 let reply = match surface {
                     Surface::Admin => {
-                        operators::answered(http, serving, *peer, progress, request).await
+                        operators::answered(http, serving, (*local, *peer), progress, request).await
                     }
                     Surface::Gateway | Surface::Data | Surface::Both => {
                         answer(
@@ -391,7 +394,7 @@ impl ServedConnection {
             .timer(TokioTimer::new())
             // hyper's timer also runs between requests. With the head's own deadline, it bounds
             // idling.
-            .header_read_timeout(limits::IDLE_LONGEST)
+            .header_read_timeout(http.core.config.server.idle_time())
             .max_buf_size(limits::CONNECTION_BUFFER_BYTES)
             // A client that has sent a whole request and disconnects has it executed: otherwise
             // hyper would drop it wherever it waits. The answer's time bounds answers that no

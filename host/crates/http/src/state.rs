@@ -7,6 +7,7 @@ use super::endpoints::admin::audit::refused::RefusedActs;
 use super::refused_writes::RefusedWriteCounter;
 use super::{budget, connection_limit, failures, rate};
 use crate::prelude::*;
+use leadhost_admin_api::identity::ServiceSecret;
 use leadhost_domain::id::{KeyId, PartnerId};
 use leadhost_pipeline::Pipeline;
 use leadhost_pipeline::core::Core;
@@ -16,6 +17,8 @@ use leadhost_pipeline::local_rate::LocalRateLimiter;
 pub struct Http {
     pub core: Arc<Core>,
     pub pipeline: Arc<Pipeline>,
+    /// By which commands with this host's data folder recognise it.
+    pub secret: ServiceSecret,
     /// The open connections of the gateway's and the data API's addresses.
     pub(super) connection_limit: Arc<connection_limit::ConnectionLimit>,
     /// The admin surface has separate bounds on connections and on bodies, so that outside clients
@@ -45,6 +48,7 @@ impl Http {
         let admin = limits::ADMIN_CONNECTIONS;
         let component = config.plugins.component_mib << 20;
         Self {
+            secret: ServiceSecret::random(),
             connection_limit: Arc::new(connection_limit::ConnectionLimit::new(
                 server.connections,
                 server.connections_per_peer,

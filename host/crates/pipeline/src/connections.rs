@@ -423,7 +423,7 @@ impl ConnectionCache {
     fn open(&self, connection: Connection) -> Result<Arc<Live>, ConnectionError> {
         let secrets = self
             .sealer
-            .open_secrets(&connection.name, &connection.sealed)
+            .open_secrets(connection.workspace, &connection.name, &connection.sealed)
             .map_err(|source| ConnectionError::Sealed {
                 id: connection.id.clone(),
                 source,

@@ -7,6 +7,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::StoreError;
+use leadhost_domain::limits;
 
 pub fn beside(database: &Path) -> PathBuf {
     database.with_extension("lock")
@@ -24,8 +25,27 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     whole(one) == whole(other)
 }
 
-/// Locks `what` by its lock file for as long as the returned file is open.
+/// Locks `what` by its lock file for as long as the returned file is open. A process that is being killed holds its lock
+/// for a moment more, so a lock that is taken is tried again for some seconds.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the store is not open yet, so nothing else can be done meanwhile"
+)]
 pub fn hold(path: &Path, what: impl Display) -> Result<File, StoreError> {
+    let mut tries = limits::LOCK_TRIES;
+    hold_if(path, what, || {
+        tries -= 1;
+        std::thread::sleep(limits::LOCK_AGAIN);
+        tries > 0
+    })
+}
+
+/// Tries until `again` returns false.
+fn hold_if(
+    path: &Path,
+    what: impl Display,
+    mut again: impl FnMut() -> bool,
+) -> Result<File, StoreError> {
     let fail = |verb: &str, error: std::io::Error| {
         StoreError::Open(format!("cannot {verb} {}: {error}", path.display()))
     };
@@ -36,7 +56,11 @@ pub fn hold(path: &Path, what: impl Display) -> Result<File, StoreError> {
         .truncate(false)
         .open(path)
         .map_err(|error| fail("open", error))?;
-    match file.try_lock() {
+    let mut locked = file.try_lock();
+    while matches!(locked, Err(TryLockError::WouldBlock)) && again() {
+        locked = file.try_lock();
+    }
+    match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
@@ -61,6 +85,17 @@ pub fn hold(path: &Path, what: impl Display) -> Result<File, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_lock_whose_holder_ends_meanwhile_is_taken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("leadhost.lock");
+        let holder = hold(&path, "the store").expect("it is free");
+        let refused = hold_if(&path, "the store", || false).expect_err("it is held");
+        assert!(refused.to_string().contains("another process"), "{refused}");
+        let mut holder = Some(holder);
+        hold_if(&path, "the store", || holder.take().is_some()).expect("it is free again");
+    }
 
     #[test]
     fn a_lock_is_the_same_file_however_its_folder_is_written() {

@@ -8,6 +8,8 @@ use leadhost_domain::workspace::{AgentKind, ChangeKind, PartKind};
 /// A declared workspace. Its secrets are already sealed.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// The id of the workspace, which it gets if it is new. Its secrets are sealed for it.
+    pub workspace: WorkspaceId,
     pub slug: String,
     /// The plan declares parts of an existing workspace: its name and settings stay unchanged.
     pub is_part: bool,

@@ -1,12 +1,21 @@
-//! The log of the running service.
+//! The log of the running service. Threads put lines into a bounded queue, and one thread writes them to
+//! standard error. If the reader of the log stands still, that thread waits for it and nothing else does:
+//! lines that find no room are dropped, counted, and reported when it reads again.
 
-use std::io;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::{self, Write};
+use std::panic;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
+use super::register::{Counter, metrics};
 use leadhost_config as config;
+use leadhost_domain::limits;
 use leadhost_domain::text::written_out;
 
 /// `log.filter` cannot be parsed.
@@ -14,9 +23,39 @@ use leadhost_domain::text::written_out;
 #[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
 pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 
+metrics! {
+    LogMetrics {
+        dropped: Counter =
+            add("log_lines_dropped", "Lines of the log that were lost: its reader stood still, or has closed it");
+    }
+}
+
+impl LogMetrics {
+    /// Sets the count to its value of now.
+    pub fn refresh(&self) {
+        let dropped = LINES.lost.load(Ordering::Relaxed);
+        self.dropped.inner().store(dropped, Ordering::Relaxed);
+    }
+}
+
+/// The log while it is in use: when this is dropped, waits a moment for its last lines to be written.
+#[must_use]
+pub struct Log(());
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        flush_log();
+    }
+}
+
+/// Returns when all lines are written, or [`limits::LOG_FLUSH`] has passed.
+pub fn flush_log() {
+    LINES.flush(limits::LOG_FLUSH);
+}
+
 /// Sends the log to standard error, as text or as one JSON object per line. A second call in one process
 /// has no effect.
-pub fn init_logging(config: &config::LogSection) -> Result<(), BadFilter> {
+pub fn init_logging(config: &config::LogSection) -> Result<Log, BadFilter> {
     // The task that watches the database reports connection failures, once.
     let filter = EnvFilter::try_new(format!("sqlx_core::pool=error,{}", config.filter))?;
     // Without colours: a line must not contain anything that a terminal interprets.
@@ -25,33 +64,166 @@ pub fn init_logging(config: &config::LogSection) -> Result<(), BadFilter> {
         // If the log cannot be written, this would report the failure to the same log, and
         // panic. Requests continue without a log.
         .log_internal_errors(false)
-        .with_writer(|| EscapingWriter(std::io::stderr()));
+        .with_writer(|| EscapingWriter(&LINES));
     let lines = match config.format.as_str() {
         "json" => lines.json().flatten_event(true).boxed(),
         _ => lines.boxed(),
     };
     // This fails only if a subscriber is already set, as in tests.
-    let _ = tracing_subscriber::registry()
-        .with(filter)
-        .with(lines)
-        .try_init();
-    Ok(())
+    let subscriber = tracing_subscriber::registry().with(filter).with(lines);
+    if subscriber.try_init().is_ok() {
+        begin();
+    }
+    Ok(Log(()))
 }
 
 /// Sends what the filter lets through to standard error, as text, and all events and spans to
 /// `layer`. A second call in one process has no effect.
-pub fn init_with(filter: &str, layer: impl Layer<Registry> + Send + Sync) -> Result<(), BadFilter> {
+pub fn init_with(
+    filter: &str,
+    layer: impl Layer<Registry> + Send + Sync,
+) -> Result<Log, BadFilter> {
     let filter = EnvFilter::try_new(filter)?;
     let log = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .log_internal_errors(false)
-        .with_writer(|| EscapingWriter(std::io::stderr()))
+        .with_writer(|| EscapingWriter(&LINES))
         .with_filter(filter);
-    let _ = tracing_subscriber::registry()
-        .with(layer)
-        .with(log)
-        .try_init();
-    Ok(())
+    let subscriber = tracing_subscriber::registry().with(layer).with(log);
+    if subscriber.try_init().is_ok() {
+        begin();
+    }
+    Ok(Log(()))
+}
+
+/// Begins to write the lines, and logs panics, which would otherwise be written to standard error by the
+/// thread that panics.
+fn begin() {
+    let write = || LINES.write_to(&mut io::stderr());
+    std::thread::Builder::new()
+        .name("log".to_owned())
+        .spawn(write)
+        .expect("a process that starts may have one more thread");
+    panic::set_hook(Box::new(|panicked| {
+        let backtrace = Backtrace::capture();
+        let backtrace = (backtrace.status() == BacktraceStatus::Captured).then_some(backtrace);
+        tracing::error!(
+            thread = std::thread::current().name(),
+            place = panicked.location().map(tracing::field::display),
+            reason = panicked.payload_as_str(),
+            backtrace = backtrace.as_ref().map(tracing::field::display),
+            "panicked"
+        );
+        // The process may abort next.
+        LINES.flush(limits::LOG_FLUSH_OF_A_PANIC);
+    }));
+}
+
+/// The lines of the process that wait to be written.
+static LINES: LineQueue = LineQueue::new();
+
+struct LineQueue {
+    waiting: Mutex<WaitingLines>,
+    /// Lines have come, or all are written.
+    changed: Condvar,
+    /// Lines that were not written, since the start.
+    lost: AtomicU64,
+}
+
+struct WaitingLines {
+    lines: Vec<Vec<u8>>,
+    bytes: usize,
+    /// Lines that found no room since the last report.
+    dropped: u64,
+    /// Lines that were taken out are being written.
+    is_writing: bool,
+}
+
+impl LineQueue {
+    const fn new() -> Self {
+        Self {
+            waiting: Mutex::new(WaitingLines {
+                lines: Vec::new(),
+                bytes: 0,
+                dropped: 0,
+                is_writing: false,
+            }),
+            changed: Condvar::new(),
+            lost: AtomicU64::new(0),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, WaitingLines> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, line: Vec<u8>) {
+        let mut waiting = self.lock();
+        if waiting.bytes + line.len() > limits::LOG_BYTES_WAITING {
+            waiting.dropped += 1;
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        waiting.bytes += line.len();
+        waiting.lines.push(line);
+        self.changed.notify_all();
+    }
+
+    fn write_to(&self, log: &mut impl Write) -> ! {
+        loop {
+            let (lines, dropped) = self.take();
+            if dropped > 0 {
+                // It follows the lines that were there when the others found no room.
+                tracing::warn!(
+                    dropped,
+                    "log lines dropped, nothing read the log for a while"
+                );
+            }
+            for line in lines {
+                if log.write_all(&line).is_err() {
+                    self.lost.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Waits for lines, and takes all of them, with the number of those that were dropped after them.
+    fn take(&self) -> (Vec<Vec<u8>>, u64) {
+        let mut waiting = self.lock();
+        waiting.is_writing = false;
+        self.changed.notify_all();
+        while waiting.lines.is_empty() {
+            waiting = self
+                .changed
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        waiting.is_writing = true;
+        waiting.bytes = 0;
+        let dropped = std::mem::take(&mut waiting.dropped);
+        (std::mem::take(&mut waiting.lines), dropped)
+    }
+
+    fn flush(&self, limit: Duration) {
+        let is_pending =
+            |waiting: &mut WaitingLines| waiting.is_writing || !waiting.lines.is_empty();
+        drop(
+            self.changed
+                .wait_timeout_while(self.lock(), limit, is_pending),
+        );
+    }
+}
+
+impl Write for &LineQueue {
+    /// Takes one whole line.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.push(line.to_vec());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes lines of the log. Names and errors in them quote plugins, senders and remote

@@ -6,6 +6,7 @@ use super::egress::EgressMetrics;
 use super::fleet::FleetMetrics;
 use super::http::HttpMetrics;
 use super::intake::IntakeMetrics;
+use super::log::LogMetrics;
 use super::messaging::MessagingMetrics;
 use super::plugins::PluginMetrics;
 use super::register::Register;
@@ -30,6 +31,7 @@ pub struct Metrics {
     pub fleet: FleetMetrics,
     pub analytics: AnalyticsMetrics,
     pub traces: TraceMetrics,
+    pub log: LogMetrics,
 }
 
 impl Default for Metrics {
@@ -55,6 +57,7 @@ impl Metrics {
             fleet: FleetMetrics::new(register),
             analytics: AnalyticsMetrics::new(register),
             traces: TraceMetrics::new(register),
+            log: LogMetrics::new(register),
             registry,
         }
     }

@@ -221,7 +221,7 @@ async fn proofs(
         let secrets = pipeline
             .core
             .sealer
-            .open_secrets(&connection.name, &connection.sealed)
+            .open_secrets(connection.workspace, &connection.name, &connection.sealed)
             .map_err(|error| failed(&error))?;
         let fixed: BTreeMap<String, String> = checks(pipeline, &connection)
             .await

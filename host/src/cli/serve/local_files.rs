@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 
 use crate::cli::client::{ADDRESSES_FILE, ServiceFile};
 use crate::cli::prelude::*;
+use leadhost_admin_api::identity::ServiceSecret;
 use leadhost_http::listen::Addresses;
 
 /// The file of addresses, which exists while the service runs.
@@ -15,10 +16,16 @@ pub struct AddressesFile {
 }
 
 impl AddressesFile {
-    pub fn write(folder: &Path, addresses: &Addresses, has_tls: bool) -> CommandResult<Self> {
+    pub fn write(
+        folder: &Path,
+        addresses: &Addresses,
+        secret: &ServiceSecret,
+        has_tls: bool,
+    ) -> CommandResult<Self> {
         let path = folder.join(ADDRESSES_FILE);
         let content = json!(ServiceFile {
             admin: addresses.admin.to_string(),
+            secret: secret.clone(),
             data: addresses.data.to_string(),
             gateway: addresses.gateway.to_string(),
             tls: has_tls,

@@ -17,7 +17,7 @@ use leadhost_config::memory;
 use leadhost_config::shutdown::{self, Shutdown};
 use leadhost_domain::clock::{DatabaseClock, SharedClock};
 use leadhost_domain::phone;
-use leadhost_http::listen::{self, Addresses, StartError};
+use leadhost_http::listen::{Addresses, Listeners, StartError};
 use leadhost_pipeline::core::Core;
 use leadhost_pipeline::{self as pipeline, Pipeline, deploy, fleet};
 use leadhost_store::{self as store, StoreLocation};
@@ -78,7 +78,7 @@ impl Serve {
             .map_err(|error| CommandFailure::for_key("store.url", &overrides, file, &error))?;
         // Every file of this process may contain leads, so only its owner may read it.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-        telemetry::init_logging(&config.log)
+        let _log = telemetry::init_logging(&config.log)
             .map_err(|error| CommandFailure::for_key("log.filter", &overrides, file, &error))?;
         let config = within_files(config);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -129,7 +129,8 @@ impl Serve {
         let app = self.open(config, location, &flags).await?;
         // From here on a signal stops the service gracefully.
         let patience = app.core.config.server.drain_seconds + limits::STOP_DEADLINE.as_secs();
-        shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
+        let patience = Duration::from_secs(patience);
+        shutdown::on_signals(app.core.shutdown.clone(), patience, telemetry::flush_log)
             .map_err(|error| failed!("cannot listen for signals: {error}"))?;
         // Plugins may take minutes to compile: a signal does not wait for them.
         tokio::select! {
@@ -148,21 +149,19 @@ impl Serve {
             first_apply::run(&app.pipeline, &folder, file, &keys, &flags).await?;
         }
         turn.end(&app.pipeline).await;
-        let addresses = listen::start(&app.http).await.map_err(|error| {
-            let failure = CommandFailure::new(error.to_string());
-            match error {
-                StartError::Bind { .. } => failure.hint("another program uses that address: choose others with --listen and --admin-listen, or in the configuration"),
-                StartError::Tls(_) => failure.hint("both must be PEM files: the certificate first in its chain, the key without a password"),
-            }
-        })?;
+        let listeners = Listeners::bind(&app.http).await.map_err(not_listening)?;
+        let addresses = listeners.addresses;
         // The warm-up only fills a table, so its failure does not matter.
         let _ = phones.await;
         tasks.extend(pipeline::start(&app.pipeline, &app.core.shutdown));
         let addresses_file = local_files::AddressesFile::write(
             &folder,
             &addresses,
+            &app.http.secret,
             app.core.config.server.has_tls(),
         )?;
+        // A probe that finds the host ready finds the file too, and commands work.
+        listeners.serve(&app.http).map_err(not_listening)?;
         self.announce(&folder, &addresses);
         app.core.shutdown.begun().await;
         stop(&app, tasks).await;
@@ -210,9 +209,19 @@ impl Serve {
         if let Some(file) = self.first_apply.as_ref().filter(|_| keys.exists()) {
             let invitation = local_files::invitation(file, folder, &keys);
             if let Some(invitation) = invitation {
-                say(&invitation);
+                // A thread of its own, since the reader of standard output may stand still.
+                let print = std::thread::Builder::new();
+                let _ = print.spawn(move || say(&invitation));
             }
         }
+    }
+}
+
+fn not_listening(error: StartError) -> CommandFailure {
+    let failure = CommandFailure::new(error.to_string());
+    match error {
+        StartError::Bind { .. } => failure.hint("another program uses that address: choose others with --listen and --admin-listen, or in the configuration"),
+        StartError::Tls(_) => failure.hint("both must be PEM files: the certificate first in its chain, the key without a password"),
     }
 }
 

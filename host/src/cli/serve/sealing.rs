@@ -1,7 +1,7 @@
 //! The sealing key, which decrypts the secrets of connections. A host without a key of the store
-//! does not start. Hosts that share a database must have the same key, whose id is in the store;
-//! for a file, each sealed secret names its key. A key that replaces a lost one counts at once, before
-//! a secret is sealed with it: its id is in the store of both kinds.
+//! does not start. The first start binds the store to its key: the key's id is in the store, before a
+//! secret is sealed with it. Hosts that share a database must have the same key; in a file, each sealed
+//! secret names its key too.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ pub async fn sealer(
             .await
             .map_err(|error| failed(&error))?,
     };
-    if !sealed_with.is_empty() {
+    if !is_settled {
         sealed_with.extend(known.clone());
     }
     let sealer = Sealer::for_secrets(folder, &environment, &sealed_with).map_err(|error| {
@@ -57,9 +57,7 @@ pub async fn sealer(
         }
     })?;
     let own = sealer.key_id();
-    // The folder of a file has the id of its key. Only that of a key that replaces a lost one is in
-    // the store too.
-    if !store.is_shared() && !another {
+    if known.as_ref() == Some(&own) {
         return Ok(sealer);
     }
     let mut older = sealer.old_key_ids();

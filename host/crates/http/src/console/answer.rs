@@ -2,7 +2,7 @@ use super::api::ApiRefusal;
 use super::outcome::Notice;
 use crate::prelude::*;
 use askama::Template;
-use hyper::header::{COOKIE, LOCATION, SET_COOKIE};
+use hyper::header::{COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 
 use leadhost_domain::text::{is_active, written_out};
 
@@ -79,17 +79,18 @@ pub fn see_other(to: &str) -> ApiResponse {
     reply
 }
 
-/// Adds the cookie of a session. With no lifetime it removes the cookie.
+/// Adds the cookie of a session. With no lifetime it removes the cookie. The service itself speaks plain HTTP with
+/// operators: whether a proxy speaks HTTPS with the browser, the origin of the form says.
 pub fn with_cookie(
     mut reply: ApiResponse,
     call: &Call<'_>,
     token: &str,
     lifetime: Duration,
 ) -> ApiResponse {
-    let secure = if call.http.core.config.server.has_tls() {
-        "; Secure"
-    } else {
-        ""
+    let origin = call.head.headers.get(ORIGIN);
+    let secure = match origin.is_some_and(|origin| origin.as_bytes().starts_with(b"https://")) {
+        true => "; Secure",
+        false => "",
     };
     let cookie = format!(
         "{SESSION_COOKIE}={token}; Path=/console; Max-Age={}; HttpOnly; SameSite=Strict{secure}",

@@ -53,7 +53,7 @@ pub async fn change(
     }
     let sealer = &pipeline.sealer;
     let had = sealer
-        .open_secrets(&known.name, &known.sealed)
+        .open_secrets(known.workspace, &known.name, &known.sealed)
         .map_err(|source| ApplyError::Sealed {
             connection: known.name.clone(),
             source,
@@ -84,7 +84,7 @@ pub async fn change(
         .await
         .map_err(here)?;
     let now = pipeline.clock.now();
-    let mut planned = plan::plan(declaration, &before, sealer, now)?;
+    let mut planned = plan::plan(declaration, workspace.id, &before, sealer, now)?;
     planned.plan.is_part = true;
     let connection = &mut planned.plan.connections[0];
     connection.based_on = Some(based_on);
@@ -93,7 +93,7 @@ pub async fn change(
         fields.push("config");
     }
     let now = sealer
-        .open_secrets(&connection.name, &connection.sealed)
+        .open_secrets(workspace.id, &connection.name, &connection.sealed)
         .map_err(|source| ApplyError::Sealed {
             connection: known.name.clone(),
             source,

@@ -196,7 +196,7 @@ fn parsed(config: &str) -> Option<Value> {
 
 /// Secrets that cannot be decrypted are sealed again, and so count as changed.
 fn has_same_secrets(planned: &PlannedConnection, known: &Connection, sealer: &Sealer) -> bool {
-    let now = sealer.open_secrets(&planned.name, &planned.sealed);
-    let then = sealer.open_secrets(&known.name, &known.sealed);
+    let open = |sealed| sealer.open_secrets(known.workspace, &known.name, sealed);
+    let (now, then) = (open(&planned.sealed), open(&known.sealed));
     matches!((now, then), (Ok(now), Ok(then)) if now == then)
 }

@@ -39,9 +39,9 @@ use plan::{Generated, carry_out};
 use self::configurations::{active_plugins, check_configurations, try_configurations};
 use crate::connections::webhook_path;
 use crate::state::Pipeline;
-use leadhost_domain::connection::Connection;
 use leadhost_domain::exchange::InputProblem;
-use leadhost_domain::workspace::Agent;
+use leadhost_domain::id::WorkspaceId;
+use leadhost_domain::workspace::Workspace;
 use leadhost_store::{Store, StoreError};
 
 /// Applies a file, or reports what it would change. A change takes effect on this host at once, and
@@ -54,7 +54,11 @@ pub async fn apply(
     dry_run: bool,
 ) -> Result<ApplyOutcome, ApplyError> {
     let slug = file["workspace"]["slug"].as_str().unwrap_or_default();
-    let stored = instances_of(&pipeline.store, slug).await?;
+    let found = workspace_of(&pipeline.store, slug).await?;
+    let stored = match &found {
+        Some(workspace) => pipeline.store.agents(workspace.id).await?,
+        None => Vec::new(),
+    };
     let reading = declaration::read(file, &active_plugins(pipeline), &stored);
     let checked = check_configurations(pipeline, &reading.unchecked).await;
     let named = |error: ApplyError| error.with_names(file);
@@ -62,7 +66,10 @@ pub async fn apply(
         .checked(checked)
         .map_err(|problems| named(ApplyError::Problems(problems)))?;
     let store = &pipeline.store;
-    let before = connections_of(store, &declaration.slug).await?;
+    let before = match &found {
+        Some(workspace) => store.connections(Some(workspace.id)).await?,
+        None => Vec::new(),
+    };
     let mut warnings = try_configurations(pipeline, &mut declaration, &before)
         .await
         .map_err(named)?;
@@ -71,12 +78,13 @@ pub async fn apply(
     }
     let keys = declaration.keys.clone();
     let now = pipeline.clock.now();
-    let planned = plan::plan(declaration, &before, &pipeline.sealer, now)?;
+    let workspace = found.map_or_else(|| WorkspaceId::new(now), |workspace| workspace.id);
+    let planned = plan::plan(declaration, workspace, &before, &pipeline.sealer, now)?;
     let applied = carry_out(pipeline, &planned.plan, dry_run).await?;
     let mut changed_connections =
         changed::changed_connections(&planned.plan, &applied, &before, &pipeline.sealer);
     if !dry_run && !changed_connections.is_empty() {
-        let after = connections_of(store, &planned.plan.slug).await?;
+        let after = store.connections(Some(applied.workspace_id)).await?;
         changed::note_versions(&mut changed_connections, &after);
     }
     let made = key::make_missing(store, &applied, &keys, now, dry_run).await?;
@@ -115,18 +123,9 @@ pub async fn apply(
     })
 }
 
-async fn connections_of(store: &Store, slug: &str) -> Result<Vec<Connection>, StoreError> {
+async fn workspace_of(store: &Store, slug: &str) -> Result<Option<Workspace>, StoreError> {
     let workspaces = store.workspaces().await?;
-    match workspaces.iter().find(|workspace| workspace.slug == slug) {
-        Some(workspace) => store.connections(Some(workspace.id)).await,
-        None => Ok(Vec::new()),
-    }
-}
-
-async fn instances_of(store: &Store, slug: &str) -> Result<Vec<Agent>, StoreError> {
-    let workspaces = store.workspaces().await?;
-    match workspaces.iter().find(|workspace| workspace.slug == slug) {
-        Some(workspace) => store.agents(workspace.id).await,
-        None => Ok(Vec::new()),
-    }
+    Ok(workspaces
+        .into_iter()
+        .find(|workspace| workspace.slug == slug))
 }

@@ -37,6 +37,7 @@ pub async fn apply_part(
     dry_run: bool,
 ) -> Result<Vec<AppliedChange>, ApplyError> {
     let mut plan = Plan {
+        workspace: workspace.id,
         slug: workspace.slug.clone(),
         is_part: true,
         name: workspace.name.clone(),

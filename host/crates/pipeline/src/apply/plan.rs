@@ -30,8 +30,10 @@ pub struct Generated {
     pub instances: BTreeMap<String, BTreeMap<String, String>>,
 }
 
+/// `workspace`: the id that the workspace has, or gets if it is new. Secrets are sealed for it.
 pub fn plan(
     declaration: Declaration,
+    workspace: WorkspaceId,
     before: &[Connection],
     sealer: &Sealer,
     now: Micros,
@@ -51,10 +53,11 @@ pub fn plan(
             of_kind.insert(connection.name.clone(), made);
         }
         let secrets_at = times(&secrets, known, sealer, now);
-        connections.push(seal(connection, &secrets, secrets_at, sealer));
+        connections.push(seal(connection, workspace, &secrets, secrets_at, sealer));
     }
     Ok(Planned {
         plan: Plan {
+            workspace,
             is_part: false,
             slug: declaration.slug,
             name: declaration.name,
@@ -80,16 +83,15 @@ fn values(
     let generates = declared
         .values()
         .any(|secret| matches!(secret, DeclaredSecret::Generate(_)));
-    let kept =
-        match before {
-            Some(before) if generates => sealer
-                .open_secrets(&before.name, &before.sealed)
-                .map_err(|source| ApplyError::Sealed {
-                    connection: connection.name.clone(),
-                    source,
-                })?,
-            _ => Secrets::default(),
-        };
+    let kept = match before {
+        Some(before) if generates => sealer
+            .open_secrets(before.workspace, &before.name, &before.sealed)
+            .map_err(|source| ApplyError::Sealed {
+                connection: connection.name.clone(),
+                source,
+            })?,
+        _ => Secrets::default(),
+    };
     let mut secrets = Secrets::default();
     let mut made = BTreeMap::new();
     for (name, secret) in declared {
@@ -119,7 +121,8 @@ fn times(
     now: Micros,
 ) -> BTreeMap<String, Micros> {
     let before = before.and_then(|before| {
-        let opened = sealer.open_secrets(&before.name, &before.sealed).ok()?;
+        let opened = sealer.open_secrets(before.workspace, &before.name, &before.sealed);
+        let opened = opened.ok()?;
         Some((before, opened))
     });
     let at = |name: &str, value: &str| match &before {
@@ -134,6 +137,7 @@ fn times(
 
 fn seal(
     connection: DeclaredConnection,
+    workspace: WorkspaceId,
     secrets: &Secrets,
     secrets_at: BTreeMap<String, Micros>,
     sealer: &Sealer,
@@ -147,7 +151,7 @@ fn seal(
         sealed: if secrets.is_empty() {
             Vec::new()
         } else {
-            sealer.seal_secrets(&connection.name, secrets)
+            sealer.seal_secrets(workspace, &connection.name, secrets)
         },
         secrets: secrets.names().map(str::to_owned).collect(),
         secrets_at,

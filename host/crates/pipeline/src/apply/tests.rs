@@ -388,11 +388,12 @@ fn no_secret_is_in_a_problem_or_in_debug_output() {
 }
 
 const START: Micros = Micros(1_800_000_000_000_000);
+const WORKSPACE: WorkspaceId = WorkspaceId(uuid::Uuid::nil());
 
 fn stored(planned: &PlannedConnection) -> Connection {
     Connection {
         id: ConnectionId::generate(),
-        workspace: WorkspaceId::new(Micros(0)),
+        workspace: WORKSPACE,
         kind: planned.kind,
         partner: Some(PartnerId::new(Micros(0))),
         name: planned.name.clone(),
@@ -417,15 +418,16 @@ fn stored(planned: &PlannedConnection) -> Connection {
 #[test]
 fn a_generated_secret_is_shown_once_and_kept_by_the_next_apply() {
     let sealer = Sealer::throwaway();
-    let first = plan(declared(&file()), &[], &sealer, START).expect("planned");
+    let first = plan(declared(&file()), WORKSPACE, &[], &sealer, START).expect("planned");
     let made = &first.generated.connections["site"]["verify-token"];
     assert!(made.starts_with("v-") && made.len() == 34, "{made}");
     let before = stored(&first.plan.connections[0]);
-    let again = plan(declared(&file()), &[before], &sealer, START).expect("planned again");
+    let again =
+        plan(declared(&file()), WORKSPACE, &[before], &sealer, START).expect("planned again");
     assert!(again.generated.connections.is_empty());
     let open = |plan: &Plan| {
         sealer
-            .open_secrets("site", &plan.connections[0].sealed)
+            .open_secrets(WORKSPACE, "site", &plan.connections[0].sealed)
             .expect("it opens")
     };
     assert_eq!(open(&first.plan), open(&again.plan));
@@ -440,7 +442,7 @@ fn the_fingerprint_covers_configuration_secrets_and_sealing_key() {
             file["connections"][0]["secrets"]["verify-token"] = json!("fixed");
             change(file);
         });
-        let planned = plan(declared(&file), &[], &sealer, START).expect("planned");
+        let planned = plan(declared(&file), WORKSPACE, &[], &sealer, START).expect("planned");
         planned.plan.connections[0].fingerprint.clone()
     };
     let base = fixed(&|_| ());
@@ -457,20 +459,43 @@ fn the_fingerprint_covers_configuration_secrets_and_sealing_key() {
         base,
         fixed(&|file| file["connections"][0]["secrets"]["app-secret"] = json!("new"))
     );
-    let other = plan(declared(&file()), &[], &Sealer::throwaway(), START).expect("planned");
+    let other = plan(
+        declared(&file()),
+        WORKSPACE,
+        &[],
+        &Sealer::throwaway(),
+        START,
+    )
+    .expect("planned");
     assert_ne!(base, other.plan.connections[0].fingerprint);
 }
 
 #[test]
 fn a_generated_secret_that_cannot_be_decrypted_is_an_error() {
-    let first = plan(declared(&file()), &[], &Sealer::throwaway(), START).expect("planned");
+    let first = plan(
+        declared(&file()),
+        WORKSPACE,
+        &[],
+        &Sealer::throwaway(),
+        START,
+    )
+    .expect("planned");
     let before = stored(&first.plan.connections[0]);
     let declaration = declared(&file());
     assert!(matches!(
         declaration.connections[0].binding.secrets["verify-token"],
         DeclaredSecret::Generate(_)
     ));
-    assert!(plan(declaration, &[before], &Sealer::throwaway(), START).is_err());
+    assert!(
+        plan(
+            declaration,
+            WORKSPACE,
+            &[before],
+            &Sealer::throwaway(),
+            START
+        )
+        .is_err()
+    );
 }
 
 /// A value that is another one now; null for none.
@@ -486,7 +511,7 @@ fn value(path: &str, before: Value, after: Value) -> ChangedValue {
 #[test]
 fn a_changed_connection_names_its_fields_its_values_and_the_secrets_that_it_loses() {
     let sealer = Sealer::throwaway();
-    let first = plan(declared(&file()), &[], &sealer, START)
+    let first = plan(declared(&file()), WORKSPACE, &[], &sealer, START)
         .expect("planned")
         .plan;
     let planned = &first.connections[0];
@@ -511,7 +536,7 @@ fn a_changed_connection_names_its_fields_its_values_and_the_secrets_that_it_lose
         partners: BTreeMap::from([("crm".to_owned(), partner)]),
     };
     let changed = |file: &Value| {
-        let planned = plan(declared(file), &before, &sealer, START).expect("planned");
+        let planned = plan(declared(file), WORKSPACE, &before, &sealer, START).expect("planned");
         changed_connections(&planned.plan, &applied, &before, &sealer)
     };
     let same = changed(&file());
@@ -677,11 +702,11 @@ fn a_source_and_an_instance_of_one_name_keep_their_own_secrets() {
         file["instances"][1]["secrets"]["token"] = json!({"generate": "t-"});
     });
     let sealer = Sealer::throwaway();
-    let first = plan(declared(&file), &[], &sealer, START).expect("planned");
+    let first = plan(declared(&file), WORKSPACE, &[], &sealer, START).expect("planned");
     assert!(first.generated.connections["voice"].contains_key("verify-token"));
     assert!(first.generated.instances["voice"].contains_key("token"));
     let before: Vec<_> = first.plan.connections.iter().map(stored).collect();
-    let again = plan(declared(&file), &before, &sealer, START).expect("planned again");
+    let again = plan(declared(&file), WORKSPACE, &before, &sealer, START).expect("planned again");
     assert!(again.generated.connections.is_empty() && again.generated.instances.is_empty());
 }
 

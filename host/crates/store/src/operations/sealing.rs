@@ -19,8 +19,7 @@ or sealing_key = any (array(select json_array_elements_text(:older)))         --
 
 #[leadhost_boxed::boxed]
 impl Store {
-    /// Returns the id of the key that seals secrets, or `None` if none was ever set. The key of a
-    /// store in a file is kept in the folder of the file, so it is set only in place of a lost one.
+    /// Returns the id of the key that seals secrets, or `None` if none was ever set.
     pub async fn sealing_key(&self) -> Result<Option<String>, StoreError> {
         steps!(self.database.aside(), |tx| {
             tx.only(&KEY, &[], |row| row.get("sealing_key")).await

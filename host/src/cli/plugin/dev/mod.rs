@@ -92,11 +92,15 @@ impl Dev {
     async fn serve(&self) -> CommandResult {
         let limits = Config::load(self.service_config.as_deref(), &[])?.plugins;
         let (layer, requests) = requests::layer();
-        telemetry::init_with(LOG_FILTER, layer)
+        let _log = telemetry::init_with(LOG_FILTER, layer)
             .map_err(|error| CommandFailure::new(error.to_string()))?;
         let shutdown = Shutdown::new();
-        shutdown::on_signals(shutdown.clone(), limits::STOP_DEADLINE)
-            .map_err(|error| failed!("cannot listen for signals: {error}"))?;
+        shutdown::on_signals(
+            shutdown.clone(),
+            limits::STOP_DEADLINE,
+            telemetry::flush_log,
+        )
+        .map_err(|error| failed!("cannot listen for signals: {error}"))?;
         let service = PrivateService::start(self.port, limits, shutdown.clone()).await?;
         let calls = service.app.core.plugins.watch_calls();
         let project = project::read(&self.folder)?;
@@ -434,7 +438,8 @@ impl DevSession<'_> {
         let all = all.map_err(|error| failed(&error))?;
         let own = all.into_iter().find(|one| one.name == workspace::NAME);
         let own: Connection = own.ok_or_else(|| failed(&"the connection is not stored"))?;
-        let secrets = core.sealer.open_secrets(&own.name, &own.sealed);
+        let sealer = &core.sealer;
+        let secrets = sealer.open_secrets(own.workspace, &own.name, &own.sealed);
         let secrets = secrets.map_err(|error| failed(&error))?;
         let checks = first_apply::checks(&self.service.app.pipeline, &own).await;
         let gateway = format!("http://{}", self.service.addresses.gateway);

@@ -88,7 +88,8 @@ impl PrivateService {
             }
         })?;
         let tasks = pipeline::start(&app.pipeline, &app.core.shutdown);
-        let addresses_file = AddressesFile::write(folder.path(), &addresses, false)?;
+        let addresses_file =
+            AddressesFile::write(folder.path(), &addresses, &app.http.secret, false)?;
         Ok(Self {
             app,
             addresses,

@@ -129,6 +129,11 @@ async fn workspace(
     changes: &mut PlanChanges,
 ) -> Result<WorkspaceId, StoreError> {
     if let Some(id) = statements::workspace(tx, &plan.slug).await? {
+        // It was created meanwhile: the secrets are sealed for one that does not exist.
+        let has_secrets = plan.connections.iter().any(|one| !one.sealed.is_empty());
+        if id != plan.workspace && has_secrets {
+            return Err(StoreError::Outdated);
+        }
         if plan.is_part {
             return Ok(id);
         }
@@ -142,7 +147,7 @@ async fn workspace(
             plan.slug
         )));
     }
-    let id = WorkspaceId::new(now);
+    let id = plan.workspace;
     statements::new_workspace(tx, id, plan, now).await?;
     changes.note(PartKind::Workspace, &plan.slug, RowEffect::Created);
     Ok(id)

@@ -149,6 +149,26 @@ pub(super) async fn filter(call: &Call<'_>) -> ApiResult<DeliveryFilter> {
     Ok(filter)
 }
 
+/// Returns the filters as the request has them, for the audit: only values that name something of the service. A
+/// version does if it has deliveries.
+pub(super) fn filters(call: &Call<'_>, has_deliveries: bool) -> BTreeMap<&'static str, String> {
+    let query = call.query();
+    let names = [
+        "connection",
+        "instance",
+        "status",
+        "since",
+        "until",
+        "before",
+    ];
+    let version = has_deliveries.then_some("version");
+    names
+        .into_iter()
+        .chain(version)
+        .filter_map(|name| Some((name, query.filled(&[name])?.to_owned())))
+        .collect()
+}
+
 fn version(query: &Query<'_>) -> ApiResult<Option<String>> {
     let Some(text) = query.filled(&["version"]) else {
         return Ok(None);

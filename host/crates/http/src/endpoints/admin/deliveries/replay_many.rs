@@ -70,11 +70,7 @@ pub async fn run(call: &Call<'_>, body: UnreadBody) -> ApiResult {
         ..ReplayedMany::default()
     };
     let (apply, release) = (request.apply, request.release);
-    let filters: BTreeMap<String, String> = call
-        .query()
-        .pairs()
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect();
+    let filters = list::filters(call, !named.is_empty());
     call.audit(json!({ "apply": apply, "release": release, "filters": filters }));
     if release && !apply {
         answer.left = named.len() as u64;

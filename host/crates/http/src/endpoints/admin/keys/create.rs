@@ -32,6 +32,12 @@ pub async fn create(call: &Call<'_>, body: UnreadBody) -> ApiResult {
             )));
         }
     };
+    let most = limits::KEY_DAYS;
+    if request.expires_days.is_some_and(|days| days > most) {
+        return Err(ApiError::BadRequest(format!(
+            "`expiresDays` must be a whole number from 0 to {most}; leave it out for a key that does not expire."
+        )));
+    }
     check_label(&request.label).map_err(|why| ApiError::BadRequest(format!("`label` {why}.")))?;
     let now = call.http.core.clock.now();
     let wanted = KeyRequest {
