@@ -31,6 +31,7 @@ mod workspaces;
 use hyper::header::HOST;
 use leadhost_domain::audit::OperatorAct;
 use leadhost_domain::key::Role;
+use leadhost_plugin::on_behalf_of;
 
 use crate::endpoints::admin::prelude::*;
 use crate::route::{Found, Handler, Route, routes};
@@ -182,7 +183,8 @@ pub async fn run(
     let Handler::Admin(role, run) = found.route.handler else {
         return Err(ApiError::internal("not an operation of the admin API"));
     };
-    let operation = run(call, caller, found.parameters, body);
+    let key = caller.key().to_string().into();
+    let operation = on_behalf_of(Some(key), run(call, caller, found.parameters, body));
     audit::recorded(call, caller, (found, role), operation).await
 }
 
