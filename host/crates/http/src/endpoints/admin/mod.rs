@@ -69,9 +69,9 @@ pub static ROUTES: &[Route] = routes! {
     "plugins" {
         GET "/plugins" "list-plugins" Viewer => plugins::list::list();
         POST "/plugins" "upload-plugin" Operator => plugins::upload::upload(caller, body);
-        POST "/plugins/check" "check-plugin" Viewer => plugins::upload::check(caller, body);
+        POST "/plugins/check" "check-plugin" Operator => plugins::upload::check(caller, body);
         GET "/plugins/verify" "list-verifications" Viewer => plugins::verify::running();
-        POST "/plugins/verify" "verify-upload" Viewer => plugins::verify::upload(caller, body);
+        POST "/plugins/verify" "verify-upload" Operator => plugins::verify::upload(caller, body);
         POST "/plugins/{plugin}/verify" "verify-plugin" Viewer => plugins::verify::stored(plugin, body);
         POST "/plugins/{plugin}/impact" "plugin-impact" Viewer => plugins::verify::impact(plugin, body);
         POST "/plugins/{plugin}/activate" "activate-plugin" Operator
