@@ -1,15 +1,16 @@
 //! Roles of admin keys: what each may do.
 
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_tests::guests::misbehave;
+use leadhost_tests::guests::{Variant, misbehave};
 use leadhost_tests::{Json, On, fields, has};
 use serde_json::{Value, json};
 
 use super::{Operator, workspace};
 
 leadhost_tests::on_every_store! {
-    a_viewer_reads_and_checks_and_changes_nothing,
+    a_viewer_reads_and_changes_nothing_and_runs_no_component_of_its_own,
     an_operator_acts_and_changes_no_permission_of_plugins_or_keys,
+    only_an_admin_rolls_back_to_a_version_that_checks_less,
     a_role_belongs_to_an_admin_key,
     labels_and_reasons_have_at_most_255_characters,
     a_label_that_the_audit_shows_for_another_actor_is_refused,
@@ -28,16 +29,27 @@ async fn status(operator: &Operator, key: &PlainKey, method: &str, path: &str, b
     ask.bearer(key).json(&body).send().await.status
 }
 
-async fn a_viewer_reads_and_checks_and_changes_nothing(on: On) {
+async fn a_viewer_reads_and_changes_nothing_and_runs_no_component_of_its_own(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let viewer = with_role(&operator, "viewer").await;
+    let second = with_role(&operator, "operator").await;
     for path in "/status /connections /keys /audit /plugins /repairs".split(' ') {
         let ask = operator.host.admin("GET", &format!("/admin/v1{path}"));
         ask.bearer(&viewer).send().await.expect(200);
     }
-    let ask = operator.host.admin("POST", "/admin/v1/plugins/check");
-    let ask = ask.bearer(&viewer).body(misbehave());
-    ask.send().await.expect(200);
+    for (path, act) in [
+        ("/plugins/check", "check-plugin"),
+        ("/plugins/verify", "verify-upload"),
+    ] {
+        let ask = |key: &PlainKey| {
+            let ask = operator.host.admin("POST", &format!("/admin/v1{path}"));
+            ask.bearer(key).body(misbehave())
+        };
+        ask(&viewer).send().await.expect(403);
+        ask(&second).send().await.expect(200);
+        let rows = operator.get(&format!("/audit?act={act}")).await;
+        fields!(rows["rows"][0], {"outcome": "done", "target": "misbehave", "label": "operator"});
+    }
 
     let pause = json!({"reason": "a reason"});
     for (path, body) in [
@@ -87,6 +99,51 @@ async fn an_operator_acts_and_changes_no_permission_of_plugins_or_keys(on: On) {
         assert_eq!(upload(accept).await, 403, "{accept}");
     }
     assert_eq!(upload("&accept=drift").await, 201);
+}
+
+async fn only_an_admin_rolls_back_to_a_version_that_checks_less(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let [second, admin] = [
+        with_role(&operator, "operator").await,
+        with_role(&operator, "admin").await,
+    ];
+    let host = &operator.host;
+    let unchecked = Variant::version("1.0.0").check("").component();
+    let unchecked = host.converter(unchecked).await;
+    let checked = host.converter(misbehave()).await;
+    let serves = || {
+        host.app
+            .core
+            .plugins
+            .active("misbehave")
+            .map(|one| one.digest.clone())
+    };
+    let roll_back = async |key: &PlainKey, accept: Value| {
+        let ask = host.admin("POST", "/admin/v1/plugins/misbehave/rollback");
+        ask.bearer(key)
+            .json(&json!({"accept": accept}))
+            .send()
+            .await
+    };
+    let refused = roll_back(&second, json!([])).await.expect(403).json();
+    has!(
+        refused["error"].text(),
+        "the previous version has permissions that the active one lacks",
+        "this needs a key with the role admin"
+    );
+    // No word of an operator takes the place of the role.
+    roll_back(&second, json!(["weaker-checks"]))
+        .await
+        .expect(403);
+    roll_back(&second, json!(["rolled-back", "drift"]))
+        .await
+        .expect(403);
+    assert_eq!(serves(), Some(checked.clone()));
+    roll_back(&admin, json!([])).await.expect(200);
+    assert_eq!(serves(), Some(unchecked));
+    // Back to more checks, an operator may.
+    roll_back(&second, json!(["rolled-back"])).await.expect(200);
+    assert_eq!(serves(), Some(checked));
 }
 
 async fn a_role_belongs_to_an_admin_key(on: On) {

@@ -15,6 +15,7 @@ mod local;
 mod mailer;
 mod new_project;
 mod owners;
+mod proposals;
 mod refusals;
 mod registry;
 pub(crate) mod rollout;

@@ -6,11 +6,16 @@ use std::time::Duration;
 use leadhost_golden::{Call, Case, MAX_CASES, append_section, pack};
 use leadhost_plugin::{LoadError, Plugins};
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, On, Options, eventually, has};
+use leadhost_tests::{Host, On, Options, Service, eventually, has};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use super::Bench;
+
+leadhost_tests::on_every_store! {
+    #[tokio::test(flavor = "multi_thread")]
+    a_file_of_the_inbox_that_ended_the_service_twice_is_left_out_of_the_third_start,
+}
 
 /// The misbehaving converter whose default word is `always`, with this many
 /// golden cases.
@@ -111,4 +116,56 @@ async fn a_trial_whose_client_has_left_ends() {
         drop(client);
         nothing_runs(&host.app.core.plugins).await;
     }
+}
+
+async fn a_file_of_the_inbox_that_ended_the_service_twice_is_left_out_of_the_third_start(on: On) {
+    let folder = tempfile::tempdir().unwrap();
+    let [data, inbox] = ["data", "inbox"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&data).unwrap();
+    std::fs::create_dir(&inbox).unwrap();
+    std::fs::write(inbox.join("evil.wasm"), with_cases("loop", 1)).unwrap();
+    let flags = [
+        "--inbox",
+        inbox.to_str().unwrap(),
+        "--set",
+        "plugins.deadline_ms=3600000",
+        "--set",
+        "plugins.trial_seconds=3600",
+        "--set",
+        "server.drain_seconds=1",
+    ];
+    let start = async |attempts: u64| {
+        let service = Service::start_on(&on, &data, &flags);
+        eventually("the file is tried", async || {
+            let mut notes = std::fs::read_dir(data.join("inbox-attempts"))
+                .into_iter()
+                .flatten()
+                .flatten();
+            notes.any(|note| note.metadata().is_ok_and(|note| note.len() == attempts))
+        })
+        .await;
+        service
+    };
+    start(1).await.kill();
+    // A stop during the trial is no crash.
+    assert!(start(2).await.stop());
+    start(1).await.kill();
+    start(2).await.kill();
+    let service = Service::start_on(&on, &data, &flags);
+    eventually("it is refused", async || {
+        service
+            .run("status")
+            .contains("evil.wasm of the inbox was refused")
+    })
+    .await;
+    let status = service.run("status");
+    has!(
+        status,
+        "the service ended 2 times while it tried the component"
+    );
+    has!(
+        status,
+        "If something else ended it, `leadhost plugin publish"
+    );
+    has!(service.complaints(), "inbox file refused, nothing changed");
 }

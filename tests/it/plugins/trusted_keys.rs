@@ -3,9 +3,9 @@
 
 use leadhost_domain::key::PlainKey;
 use leadhost_domain::plugin::Digest;
-use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
+use leadhost_pipeline::deploy::{self, AcceptedWords};
 use leadhost_plugin::signature;
-use leadhost_tests::guests::version;
+use leadhost_tests::guests::{self, version};
 use leadhost_tests::{Ask, Host, Json, On, Options, Service, fields, has, lacks};
 use serde_json::json;
 
@@ -99,7 +99,7 @@ async fn a_component_of_a_trusted_key_serves_and_no_other_one_does(on: On) {
     let theirs = SigningKey::new();
     let plain = version("1.0.0");
     let foreign = theirs.sign(&plain);
-    for path in ["", "?activate=true", "/check"] {
+    for path in ["", "?activate=true", "/check", "/verify"] {
         let (kind, error) = trusting.refused(path, &plain).await;
         assert_eq!(kind, "unsigned");
         has!(error, "leadhost plugin publish FILE --key");
@@ -152,41 +152,47 @@ async fn a_stored_version_that_no_trusted_key_has_signed_is_neither_activated_no
     ask.send().await.expect(201);
     let serves = Some(Digest::compute(&ours));
 
-    let digest = trusting.keep_untrusted(&version("9.9.9")).await;
-    for (path, request) in [
-        (
-            "/misbehave/activate",
-            json!({"digest": digest, "accept": ["all"]}),
-        ),
-        (
-            "/misbehave/rollout",
-            json!({"digest": digest, "mode": "canary", "accept": ["all"]}),
-        ),
-        (
-            "/misbehave/rollout",
-            json!({"digest": digest, "mode": "shadow", "accept": []}),
-        ),
+    let theirs = SigningKey::new();
+    // A component of another key is not run even to find that out; this one could not be.
+    let broken = theirs.sign(&guests::exporting("example:other/api@1.0.0"));
+    for (wasm, kind) in [
+        (version("9.9.9"), "unsigned"),
+        (theirs.sign(&version("9.9.9")), "unknown_signer"),
+        (broken, "unknown_signer"),
     ] {
-        let answer = trusting.ask("POST", path).json(&request).send().await;
-        assert_eq!(answer.expect(422).json()["kind"], "unsigned", "{path}");
-        assert_eq!(trusting.serves(), serves);
-    }
-    assert!(trusting.host.store().rollouts().await.unwrap().is_empty());
-    // A comparison has no effect, so it needs no signature.
-    let verify = trusting.ask("POST", "/misbehave/verify");
-    let verify = verify.json(&json!({"digest": digest}));
-    verify.send().await.expect(200);
+        let digest = trusting.keep_untrusted(&wasm).await;
+        for (path, request) in [
+            (
+                "/misbehave/activate",
+                json!({"digest": digest, "accept": ["all"]}),
+            ),
+            (
+                "/misbehave/rollout",
+                json!({"digest": digest, "mode": "canary", "accept": ["all"]}),
+            ),
+            (
+                "/misbehave/rollout",
+                json!({"digest": digest, "mode": "shadow", "accept": []}),
+            ),
+            ("/misbehave/verify", json!({"digest": digest})),
+        ] {
+            let answer = trusting.ask("POST", path).json(&request).send().await;
+            assert_eq!(answer.expect(422).json()["kind"], kind, "{path}");
+            assert_eq!(trusting.serves(), serves);
+        }
+        assert!(trusting.host.store().rollouts().await.unwrap().is_empty());
+        let run = trusting.host.app.core.plugins.by_digest(&digest);
+        assert!(run.is_none(), "nothing of it is run");
 
-    // The store makes it active, as if that had happened before the keys were configured; then
-    // another version follows.
-    let (store, now) = (trusting.host.store(), trusting.host.now());
-    store.activate("misbehave", &digest, now).await.unwrap();
-    let trusted = Digest::compute(&ours);
-    store.activate("misbehave", &trusted, now).await.unwrap();
-    let back = trusting.host.roll_back("misbehave").await;
-    let error = back.map(drop).expect_err("it is not signed");
-    let expected = matches!(error, DeployError::Untrusted { signer: None, .. });
-    assert!(expected, "{error}");
+        // The store makes it active, as if that had happened before the keys were configured; then
+        // another version follows.
+        let (store, now) = (trusting.host.store(), trusting.host.now());
+        store.activate("misbehave", &digest, now).await.unwrap();
+        let trusted = Digest::compute(&ours);
+        store.activate("misbehave", &trusted, now).await.unwrap();
+        let answer = trusting.ask("POST", "/misbehave/rollback").send().await;
+        assert_eq!(answer.expect(422).json()["kind"], kind);
+    }
 }
 
 async fn a_broken_signature_is_refused_as_broken(on: On) {

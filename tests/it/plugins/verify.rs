@@ -9,7 +9,7 @@ use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, ComponentOrigin, DeployError};
 use leadhost_pipeline::fleet::FleetError;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Ask, Host, Json, On, Options, fields, has, until};
+use leadhost_tests::{Ask, Host, Json, On, Options, eventually, fields, has, until};
 use serde_json::{Value, json};
 
 use super::rollout::{connection, phones, version};
@@ -41,6 +41,7 @@ leadhost_tests::on_every_store! {
     a_comparison_of_a_part_says_of_how_many_deliveries,
     an_impact_needs_a_version_to_compare_with,
     a_verification_is_shown_while_it_runs,
+    a_caller_whose_comparisons_loop_keeps_no_other_one_from_publishing,
 }
 
 struct Verifier {
@@ -678,4 +679,38 @@ async fn a_verification_is_shown_while_it_runs(on: On) {
     assert!(left <= 5, "{shown:#}");
     assert_eq!(answer.expect(200).json()["notReached"], 2);
     assert!(running().await.is_empty());
+}
+
+async fn a_caller_whose_comparisons_loop_keeps_no_other_one_from_publishing(on: On) {
+    let verifier = served(on, "{}", 2).await;
+    let looping = version("2.0.0").always("loop").component();
+    let looping = verifier.host.keep_version(looping).await;
+    // More than may wait of one caller; the others do not end before the test.
+    let comparisons: Vec<_> = (0..6)
+        .map(|_| {
+            let ask = verifier.ask("/plugins/misbehave/verify?seconds=280");
+            let ask = ask.json(&json!({ "digest": looping }));
+            tokio::spawn(async move { ask.send().await })
+        })
+        .collect();
+    let ended = || comparisons.iter().filter(|one| one.is_finished()).count();
+    eventually("those beyond its room are refused", async || ended() == 2).await;
+    eventually("one of the others runs", async || {
+        verifier.host.app.core.plugins.load().1 > 0
+    })
+    .await;
+    let another = verifier.host.admin_key().await;
+    let path = "/admin/v1/plugins?activate=true&accept=all";
+    let publish = verifier.host.admin("POST", path).bearer(&another);
+    let publish = publish.body(version("1.1.0").component()).send().await;
+    assert_eq!(publish.expect(201).json()["version"], "1.1.0");
+    assert_eq!(ended(), 2, "the comparisons still run or wait");
+    for one in comparisons {
+        if one.is_finished() {
+            let refused = one.await.unwrap().expect(503);
+            assert_eq!(refused.header("retry-after"), "10");
+        } else {
+            one.abort();
+        }
+    }
 }

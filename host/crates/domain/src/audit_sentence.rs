@@ -9,7 +9,7 @@ use super::text::noun;
 use super::time::Micros;
 
 /// The verbs whose past does not end in `ed`, and those that have other words here.
-const VERBS: [(&str, [&str; 2]); 9] = [
+const VERBS: [(&str, [&str; 2]); 10] = [
     ("apply", ["apply", "applied"]),
     ("next", ["take", "took"]),
     ("play", ["simulate", "simulated"]),
@@ -19,15 +19,17 @@ const VERBS: [(&str, [&str; 2]); 9] = [
     ("run", ["run", "ran"]),
     ("sync", ["read", "read"]),
     ("undo", ["undo", "undid"]),
+    ("verify", ["compare", "compared"]),
 ];
 
 /// The objects that have other words here.
-const OBJECTS: [(&str, &str); 5] = [
+const OBJECTS: [(&str, &str); 6] = [
     ("", "workspace file"),
     ("audit", "old rows"),
     ("etl", "counts of analytics"),
     ("golden", "golden cases"),
     ("rollout-step", "next rollout step"),
+    ("upload", "component"),
 ];
 
 /// The members of the detail that the sentence has.
@@ -176,6 +178,8 @@ next-rollout-step portal done {}
     ana took the next rollout step of portal: done
 put-owners acme done {}
     ana set the owners of acme: done
+verify-upload portal done {"plugin": "portal"}
+    ana compared the component portal: done
 undo-repair 019c done {}
     ana undid the repair 019c: done
 end-repair portal done {"repair": "019c"}

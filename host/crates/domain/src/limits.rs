@@ -423,7 +423,8 @@ pub const COMPONENTIZE_MEMORY_MIB: u64 = 2_048;
 pub const COMPONENTIZE_PROCESSOR_TIME: Duration = Duration::from_secs(60);
 
 /// Components whose trials run at once, and that wait for a trial: each is held in memory
-/// as a whole.
+/// as a whole. One caller has all places but one, and half of the room to wait, here and for
+/// verifications.
 pub const TRIALS_AT_ONCE: usize = 2;
 pub const TRIALS_WAITING: usize = 6;
 

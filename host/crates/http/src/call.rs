@@ -6,6 +6,7 @@ use hyper::http::request::Parts;
 use super::error::Family;
 use super::request_id::RequestId;
 use crate::prelude::*;
+use leadhost_plugin::{current_caller, on_behalf_of};
 
 /// A request as its endpoint receives it, without its body and the proof of its caller.
 pub struct Call<'a> {
@@ -71,7 +72,8 @@ impl Call<'_> {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        let work = self.http.core.spawn(work(Arc::clone(self.http)));
+        let work = on_behalf_of(current_caller(), work(Arc::clone(self.http)));
+        let work = self.http.core.spawn(work);
         work.await.map_err(ApiError::internal)
     }
 

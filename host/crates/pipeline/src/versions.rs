@@ -2,7 +2,7 @@
 //! needed.
 
 use crate::prelude::*;
-use leadhost_plugin::LoadError;
+use leadhost_plugin::{self as plugin, LoadError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum VersionError {
@@ -36,7 +36,8 @@ pub async fn loaded(
     let Some(wasm) = pipeline.store.plugin_wasm(digest).await? else {
         return Ok(None);
     };
-    let prepared = pipeline.plugins.prepare(wasm).await?;
+    // Not in the caller's turn, which this may be a part of.
+    let prepared = plugin::on_behalf_of(None, pipeline.plugins.prepare(wasm)).await?;
     pipeline.plugins.install(&prepared.loaded);
     Ok(Some(prepared.loaded))
 }

@@ -3,13 +3,13 @@
 //!
 //! All settings that affect the generated code are in [`code_settings`], so that code
 //! compiled by another process of the same program fits. Guests are deterministic: no
-//! threads, canonical NaNs, deterministic relaxed SIMD. Component-model concurrency,
-//! garbage collection and exceptions are off: no guest needs them, and they would only add
-//! attack surface.
+//! threads, canonical NaNs. [`PROPOSALS`] lists what a guest may use of WebAssembly.
 
 use std::hash::{Hash, Hasher};
 
-use wasmtime::{Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{
+    Config, Enabled, InstanceAllocationStrategy, PoolingAllocationConfig, WasmFeatures,
+};
 
 use super::error::EngineError;
 use super::function_cache::FunctionCache;
@@ -17,6 +17,22 @@ use crate::prelude::*;
 
 /// How often running guests are interrupted: the resolution of their budgets.
 pub const TICK: Duration = Duration::from_millis(1);
+
+/// What components may use of WebAssembly: what the toolchains of the SDKs emit, and nothing else.
+/// A proposal that this build of the runtime has no code for can end the process, and a new one of a
+/// later release is off until it is listed here.
+const PROPOSALS: WasmFeatures = WasmFeatures::COMPONENT_MODEL
+    .union(WasmFeatures::FLOATS)
+    .union(WasmFeatures::MUTABLE_GLOBAL)
+    .union(WasmFeatures::SIGN_EXTENSION)
+    .union(WasmFeatures::SATURATING_FLOAT_TO_INT)
+    .union(WasmFeatures::MULTI_VALUE)
+    .union(WasmFeatures::BULK_MEMORY)
+    .union(WasmFeatures::REFERENCE_TYPES)
+    .union(WasmFeatures::SIMD)
+    .union(WasmFeatures::EXTENDED_CONST)
+    // The runtime's own code between two components in one file has the memories of both.
+    .union(WasmFeatures::MULTI_MEMORY);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodeUse {
@@ -122,11 +138,11 @@ fn code_settings(code: CodeUse) -> Config {
     let mut config = Config::new();
     config
         .concurrency_support(false)
-        .wasm_component_model(true)
+        .wasm_features(WasmFeatures::all(), false)
+        .wasm_features(PROPOSALS, true)
         .epoch_interruption(true)
         .max_wasm_stack(limits::PLUGIN_STACK_BYTES)
         .cranelift_nan_canonicalization(true)
-        .relaxed_simd_deterministic(true)
         .consume_fuel(code == CodeUse::Counting);
     config
 }

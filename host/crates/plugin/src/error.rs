@@ -131,6 +131,10 @@ pub enum LoadError {
     Answer(String),
     #[error("the component's signature is not valid: {0}")]
     Signature(String),
+    #[error(
+        "the service ended {times} times while it tried the component, so it is not tried again"
+    )]
+    EndedProcess { times: u64 },
     /// Not the component's fault; a retry may succeed.
     #[error("the host could not prepare the component: {0}")]
     Host(String),
@@ -167,6 +171,7 @@ impl LoadError {
             Self::Golden { .. } => "golden",
             Self::Answer(_) => "answer",
             Self::Signature(_) => "signature",
+            Self::EndedProcess { .. } => "ended_process",
             Self::Host(_) => "host",
         }
     }

@@ -7,8 +7,8 @@ use crate::prelude::*;
 use leadhost_golden::{SectionError, normalise, read_section, unpack};
 
 use super::abi::of_either;
+use super::caller::TRIAL_LANE;
 use super::schedule::in_background;
-use super::trial::TRIAL_LANE;
 use super::usage::CallUsage;
 use super::{
     CallBudget,

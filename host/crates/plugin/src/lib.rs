@@ -17,7 +17,7 @@
 //! - From bytes to a version: `load.rs` has the steps. `interfaces.rs` and `core_module.rs` look at the
 //!   bytes, `signature.rs` at their signer. `compile.rs` compiles in a child process, with
 //!   `function_cache.rs` and `hashed_file.rs` for the code that is kept; `libraries.rs` takes out what
-//!   is compiled apart, by `module_shape.rs`. `trial.rs` bounds the trial; `golden.rs` runs its golden
+//!   is compiled apart, by `module_shape.rs`. `trial.rs` bounds the trial: `bounded_queue.rs` says when it is the turn of a `caller.rs`. `golden.rs` runs its golden
 //!   cases and `replies.rs` checks the replies in them.
 //! - A call: `runtime.rs` has what all calls share. `calls.rs` has one method for each function of the contract. `budget.rs` has its
 //!   processor time. `breaker.rs` may skip the call, `schedule/` says whose turn it is, `instance.rs` runs it in an instance. `abi/` translates
@@ -26,13 +26,14 @@
 //!   of WASI), `memory.rs` (the limit). `warm.rs` and `warming.rs` make instances ahead.
 //! - Afterwards: `error.rs` says who is at fault, `frames.rs` shows where a guest failed. `usage.rs`,
 //!   `history.rs` and `watch.rs` measure and show calls.
-//! - Helpers: `bounded_queue.rs`. For tests and benchmarks only: `hostile.rs`, `test_rng.rs`, `bench.rs`.
+//! - For tests and benchmarks only: `hostile.rs`, `test_rng.rs`, `bench.rs`.
 
 mod abi;
 pub mod bench;
 mod bounded_queue;
 mod breaker;
 mod budget;
+mod caller;
 mod calls;
 mod compile;
 pub mod core_module;
@@ -74,6 +75,7 @@ mod watch;
 pub use self::bounded_queue::BoundedQueue;
 pub use self::breaker::OpenCircuit;
 pub use self::budget::CallBudget;
+pub use self::caller::{TRIAL_LANE, current as current_caller, on_behalf_of};
 pub use self::compile::{
     Compiler, EXIT_INVALID as COMPILE_EXIT_INVALID, translate as compile_component,
 };
@@ -86,7 +88,7 @@ pub use self::load::PreparedVersion;
 pub use self::registry::InstalledVersion;
 pub use self::runtime::{FINGERPRINT, Plugins, contracts};
 pub use self::schedule::{give_way, lower_priority};
-pub use self::trial::{TRIAL_LANE, Trial};
+pub use self::trial::Trial;
 pub use self::usage::CallUsage;
 pub use self::version::Loaded;
 pub use self::warm::WarmLoad;

@@ -10,10 +10,11 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Module, Precompiled, ResourcesRequired};
 
 use super::abi::{self, Guest, Offer, of_either};
+use super::caller::TRIAL_LANE;
 use super::error::first_of;
 use super::libraries::SplitComponent;
 use super::schedule::in_background;
-use super::trial::{BackgroundDrop, TRIAL_LANE, Trial};
+use super::trial::{BackgroundDrop, Trial};
 use super::version::SharedNames;
 use super::warm::WarmInstances;
 use super::{

@@ -10,6 +10,7 @@ use super::bounded_queue::BoundedQueue;
 use super::breaker::Breakers;
 use super::breaker::OpenCircuit;
 use super::budget::CallBudget;
+use super::caller;
 use super::compile::Compilation;
 use super::compile::Compiler;
 use super::engine::CodeUse;
@@ -398,7 +399,7 @@ impl PluginRuntime {
             evicted: Arc::clone(&evicted),
         };
         self.threads
-            .submit(whose.lane, whose.digest, true, work)
+            .submit(&caller::lane(whose.lane), whose.digest, true, work)
             .map_err(refused)?;
         let out_of_time = CallError::OutOfTime {
             budget: time,
@@ -462,7 +463,7 @@ impl PluginRuntime {
             evicted: Arc::default(),
         };
         self.threads
-            .submit(lane, digest, false, work)
+            .submit(&caller::lane(lane), digest, false, work)
             .map_err(refused)?;
         answered.await.map_err(|_| CallError::ShuttingDown)
     }

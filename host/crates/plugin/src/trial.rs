@@ -15,14 +15,11 @@
 use std::ops::Deref;
 
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use super::bounded_queue::Turn;
 use super::schedule::drop_in_background;
 use crate::prelude::*;
-
-/// The lane of trials, beside those of the connections.
-pub const TRIAL_LANE: &str = "(trial)";
 
 /// A value that may be so large that freeing it takes a while. It is dropped on a thread of
 /// its own, also if a trial is cancelled by the thread that serves its client.
@@ -56,7 +53,7 @@ pub struct Trial {
     left: Duration,
     /// When the preparation began, until it succeeds.
     unpassed: Option<Instant>,
-    turn: Option<OwnedSemaphorePermit>,
+    turn: Option<Turn>,
 }
 
 /// A failed trial pays for the time that it used: its slot rests before the next trial gets

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use super::rolled_back::is_discarded;
-use super::{AcceptedWords, concerns, error::DeployError, outcome::Deployed, upload::upload};
+use super::{
+    AcceptedWords, attempts, concerns, error::DeployError, outcome::Deployed, upload::upload,
+};
 use crate::prelude::*;
 use crate::versions::activation;
 use leadhost_domain::accept::AcceptWord;
@@ -135,7 +137,7 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
             return tracing::error!(origin, %error, "inbox file not stored in the audit, nothing changed");
         }
     };
-    let uploaded = upload(pipeline, wasm, origin, true, &AcceptedWords::default()).await;
+    let uploaded = attempt(pipeline, wasm, origin, &digest).await;
     let outcome = match &uploaded {
         Ok(_) => ActOutcome::Done,
         Err(error) if for_good(error) => ActOutcome::Refused,
@@ -166,6 +168,26 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
                 overtaken_at: None,
             };
             note(pipeline, &refusal).await;
+        }
+    }
+}
+
+async fn attempt(
+    pipeline: &Arc<Pipeline>,
+    wasm: Vec<u8>,
+    origin: &str,
+    digest: &Digest,
+) -> Result<Deployed, DeployError> {
+    let attempt = attempts::begin(pipeline, digest).await;
+    let attempt = attempt.map_err(|times| LoadError::EndedProcess { times })?;
+    let accept = AcceptedWords::default();
+    let mut upload = Box::pin(upload(pipeline, wasm, origin, true, &accept));
+    tokio::select! {
+        uploaded = &mut upload => uploaded,
+        () = pipeline.shutdown.begun() => {
+            // From here on the end of the process says nothing about the component.
+            drop(attempt);
+            upload.await
         }
     }
 }
@@ -266,6 +288,11 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
         return match error {
             DeployError::CanaryOpen { .. } | DeployError::Untrusted { .. } => {
                 format!("{error}. After that: `leadhost plugin publish {file}`")
+            }
+            DeployError::Load(LoadError::EndedProcess { .. }) => {
+                format!(
+                    "{error}. If something else ended it, `leadhost plugin publish {file}` tries it once more"
+                )
             }
             _ => error.to_string(),
         };

@@ -7,6 +7,7 @@
 //! before: modification times, removals and restarts have no effect.
 
 mod activate;
+mod attempts;
 mod concern;
 mod concerns;
 mod error;

@@ -7,8 +7,8 @@ use super::super::versions::serving;
 use super::concern::{AcceptedWords, Concern};
 use super::error::{DeployCommand, DeployError};
 use super::outcome::Verified;
-use super::stored::{rollout_of, stored_version};
-use super::{concerns, trust, verify};
+use super::stored::{rollout_of, trusted_version};
+use super::{concerns, verify};
 use crate::prelude::*;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::plugin::Description;
@@ -26,7 +26,7 @@ pub async fn try_stored(
     name: &str,
     digest: &Digest,
 ) -> Result<TriedStored, DeployError> {
-    let (loaded, record) = stored_version(pipeline, digest).await?;
+    let (loaded, record) = trusted_version(pipeline, digest).await?;
     if loaded.description.name != name {
         let found = loaded.description.name.clone();
         return Err(DeployError::AnotherName {
@@ -35,7 +35,6 @@ pub async fn try_stored(
             found,
         });
     }
-    trust::stored(pipeline, &loaded)?;
     let prepared = PreparedVersion {
         loaded,
         golden: record.golden,

@@ -7,9 +7,9 @@ use super::concern::{AcceptedWords, Concern};
 use super::error::{DeployCommand, DeployError};
 use super::outcome::Activated;
 use super::review::no_canary;
-use super::stored::stored_version;
+use super::stored::trusted_version;
 use super::swap::swap;
-use super::{concerns, rolled_back, trust};
+use super::{concerns, rolled_back};
 use crate::prelude::*;
 
 /// Activates the version that was active before. The version was accepted before, so only two
@@ -30,8 +30,7 @@ pub async fn rollback(
     let previous = previous.ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
     // Before the lock: a version that is not in memory needs the turn of a trial, and those that
     // have one wait for the lock.
-    let (loaded, record) = stored_version(pipeline, &previous).await?;
-    trust::stored(pipeline, &loaded)?;
+    let (loaded, record) = trusted_version(pipeline, &previous).await?;
     let _alone = pipeline.deploying.lock().await;
     let now = activation(pipeline, name).await?;
     if now.is_none_or(|now| now.generation != serves.generation) {

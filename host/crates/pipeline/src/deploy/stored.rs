@@ -3,6 +3,7 @@
 use super::super::versions::loaded;
 use super::error::DeployError;
 use super::outcome::ComponentOrigin;
+use super::trust;
 use crate::prelude::*;
 use leadhost_domain::publisher::Publisher;
 
@@ -32,6 +33,16 @@ pub async fn publisher_of(
     })
 }
 
+/// Returns a stored version that may serve: nothing is run of one that may not.
+pub async fn trusted_version(
+    pipeline: &Pipeline,
+    digest: &Digest,
+) -> Result<(Arc<Loaded>, PluginRecord), DeployError> {
+    trust::stored(pipeline, digest).await?;
+    stored_version(pipeline, digest).await
+}
+
+/// Returns a stored version that serves or has served.
 pub async fn stored_version(
     pipeline: &Pipeline,
     digest: &Digest,

@@ -1,5 +1,6 @@
-//! The trusted keys, `plugins.trusted_keys`: with them, a component is stored, activated or rolled out only
-//! if one of them has signed it. Versions that served before continue to serve, with a warning.
+//! The trusted keys, `plugins.trusted_keys`: with them, a component is compiled, tried, compared, stored,
+//! activated or rolled out only if one of them has signed it. Versions that served before continue to serve,
+//! with a warning.
 
 use super::error::DeployError;
 use crate::prelude::*;
@@ -27,14 +28,26 @@ pub(super) async fn arrived(pipeline: &Pipeline, wasm: Vec<u8>) -> Result<Vec<u8
     }
 }
 
-pub(super) fn stored(pipeline: &Pipeline, loaded: &Loaded) -> Result<(), DeployError> {
-    if is_trusted(pipeline, loaded) {
+/// Refuses a stored version that may not serve, by its bytes: whoever can write to the store must not be able
+/// to have it loaded either.
+pub(super) async fn stored(pipeline: &Pipeline, digest: &Digest) -> Result<(), DeployError> {
+    if pipeline.config.plugins.trusted_keys.are_all() {
         return Ok(());
     }
-    Err(DeployError::Untrusted {
-        digest: loaded.digest.clone(),
-        signer: loaded.signer,
-    })
+    if let Some(loaded) = pipeline.plugins.by_digest(digest) {
+        let signer = loaded.signer;
+        return match is_trusted(pipeline, &loaded) {
+            true => Ok(()),
+            false => Err(DeployError::Untrusted {
+                digest: digest.clone(),
+                signer,
+            }),
+        };
+    }
+    match pipeline.store.plugin_wasm(digest).await? {
+        Some(wasm) => arrived(pipeline, wasm).await.map(drop),
+        None => Err(DeployError::UnknownDigest(digest.clone())),
+    }
 }
 
 pub fn is_trusted(pipeline: &Pipeline, loaded: &Loaded) -> bool {

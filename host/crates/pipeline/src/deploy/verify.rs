@@ -7,7 +7,8 @@ use super::{
     error::DeployError,
     outcome::ComponentOrigin,
     rolled_back,
-    stored::{publisher_of, stored_version},
+    stored::{publisher_of, stored_version, trusted_version},
+    trust,
 };
 use crate::prelude::*;
 use crate::verify::{self, Choice, Part, VerifyReport};
@@ -23,6 +24,7 @@ pub async fn component(
     choice: Choice,
     budget: Duration,
 ) -> Result<Verified, DeployError> {
+    let wasm = trust::arrived(pipeline, wasm).await?;
     let prepared = pipeline.plugins.prepare(wasm).await?;
     let name = origin.name.clone();
     let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
@@ -60,7 +62,7 @@ pub async fn stored(
     choice: Choice,
     budget: Duration,
 ) -> Result<Verified, DeployError> {
-    let (loaded, record) = stored_version(pipeline, digest).await?;
+    let (loaded, record) = trusted_version(pipeline, digest).await?;
     let prepared = PreparedVersion {
         loaded,
         golden: record.golden,

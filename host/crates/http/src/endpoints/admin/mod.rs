@@ -31,6 +31,7 @@ mod workspaces;
 use hyper::header::HOST;
 use leadhost_domain::audit::OperatorAct;
 use leadhost_domain::key::Role;
+use leadhost_plugin::on_behalf_of;
 
 use crate::endpoints::admin::prelude::*;
 use crate::route::{Found, Handler, Route, routes};
@@ -68,9 +69,9 @@ pub static ROUTES: &[Route] = routes! {
     "plugins" {
         GET "/plugins" "list-plugins" Viewer => plugins::list::list();
         POST "/plugins" "upload-plugin" Operator => plugins::upload::upload(caller, body);
-        POST "/plugins/check" "check-plugin" Viewer => plugins::upload::check(caller, body);
+        POST "/plugins/check" "check-plugin" Operator => plugins::upload::check(caller, body);
         GET "/plugins/verify" "list-verifications" Viewer => plugins::verify::running();
-        POST "/plugins/verify" "verify-upload" Viewer => plugins::verify::upload(caller, body);
+        POST "/plugins/verify" "verify-upload" Operator => plugins::verify::upload(caller, body);
         POST "/plugins/{plugin}/verify" "verify-plugin" Viewer => plugins::verify::stored(plugin, body);
         POST "/plugins/{plugin}/impact" "plugin-impact" Viewer => plugins::verify::impact(plugin, body);
         POST "/plugins/{plugin}/activate" "activate-plugin" Operator
@@ -182,7 +183,8 @@ pub async fn run(
     let Handler::Admin(role, run) = found.route.handler else {
         return Err(ApiError::internal("not an operation of the admin API"));
     };
-    let operation = run(call, caller, found.parameters, body);
+    let key = caller.key().to_string().into();
+    let operation = on_behalf_of(Some(key), run(call, caller, found.parameters, body));
     audit::recorded(call, caller, (found, role), operation).await
 }
 

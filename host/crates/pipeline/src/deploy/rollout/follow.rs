@@ -156,7 +156,7 @@ impl Follower {
             None => None,
         };
         let previous = previous.filter(|previous| {
-            previous.kind == stable.kind && trust::stored(pipeline, previous).is_ok()
+            previous.kind == stable.kind && trust::is_trusted(pipeline, previous)
         });
         pipeline.rollouts.follow(Arc::new(LiveRollout {
             rollout: rollout.clone(),

@@ -6,12 +6,7 @@ use std::collections::VecDeque;
 use super::error::RolloutError;
 use super::status::{self, RolloutStatus};
 use super::step::{OVERTAKEN, RolloutStep, noted, service};
-use crate::deploy::{
-    error::DeployError,
-    stored::{rollout_of, stored_version},
-    swap::replace,
-    trust,
-};
+use crate::deploy::{error::DeployError, stored::rollout_of, swap::replace, trust};
 use crate::fleet::FleetJob;
 use crate::prelude::*;
 use crate::rollout::guard;
@@ -399,8 +394,7 @@ pub async fn promote(
     by: &AuditActor,
 ) -> Result<(), DeployError> {
     // The keys may have been set since it began.
-    let (candidate, _) = stored_version(pipeline, &rollout.candidate).await?;
-    trust::stored(pipeline, &candidate)?;
+    trust::stored(pipeline, &rollout.candidate).await?;
     let now = pipeline.clock.now();
     let next = match rollout.plan.probation {
         Duration::ZERO => {

@@ -12,9 +12,8 @@ use crate::deploy::{
     AcceptedWords, Concern, Verified,
     error::{DeployCommand, DeployError},
     review::{TriedStored, reviewed},
-    stored::{rollout_of, stored_version},
+    stored::{rollout_of, stored_version, trusted_version},
     swap::replace,
-    trust,
 };
 use crate::fleet::FleetError;
 use crate::prelude::*;
@@ -44,8 +43,7 @@ pub async fn shadow(
     digest: &Digest,
     order: RolloutOrder,
 ) -> Result<StartedRollout, DeployError> {
-    let (candidate, _) = stored_version(pipeline, digest).await?;
-    trust::stored(pipeline, &candidate)?;
+    let (candidate, _) = trusted_version(pipeline, digest).await?;
     let name = &candidate.description.name;
     let active = serving(pipeline, name).await?;
     let active = active.ok_or_else(|| RolloutError::NothingActive(name.clone()))?;

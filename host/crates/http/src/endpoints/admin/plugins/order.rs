@@ -6,6 +6,7 @@ use crate::endpoints::admin::request::needs;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::audit_text::reason;
 use leadhost_domain::key::Role;
+use leadhost_domain::plugin::Description;
 use leadhost_pipeline::deploy::{AcceptedWords, Concern, DeployError};
 use leadhost_store::PluginRecord;
 
@@ -37,10 +38,21 @@ pub async fn whole(http: &Http, name: &str, start: &str) -> ApiResult<PluginReco
     }
 }
 
+/// Reads the component of the body, and adds its digest to the audit.
 pub async fn component(call: &Call<'_>, body: UnreadBody) -> ApiResult<Vec<u8>> {
     let limit = call.http.core.config.plugins.component_mib << 20;
-    let body = body.read(call.http, limit).await?;
-    Ok(body.bytes.to_vec())
+    let wasm = body.read(call.http, limit).await?.bytes.to_vec();
+    // All of its bytes are hashed.
+    let hashed = tokio::task::spawn_blocking(move || (Digest::compute(&wasm), wasm));
+    let (digest, wasm) = hashed.await.map_err(ApiError::internal)?;
+    call.audit(json!({ "digest": digest }));
+    Ok(wasm)
+}
+
+/// Adds to the audit which version a component is, once that is known.
+pub fn audit_version(call: &Call<'_>, description: &Description) {
+    let Description { name, version, .. } = description;
+    call.audit(json!({ "plugin": name, "version": version }));
 }
 
 pub fn takes_component(operation: Operation<'_>) -> Operation<'_> {

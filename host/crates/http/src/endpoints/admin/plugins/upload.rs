@@ -2,7 +2,7 @@
 
 use super::order::{refuses_activation, takes_component};
 use super::{
-    order::{accepted, audit_accepted, component, while_wanted},
+    order::{accepted, audit_accepted, audit_version, component, while_wanted},
     outcome::{refusal, to_view},
 };
 use crate::endpoints::admin::prelude::*;
@@ -17,6 +17,7 @@ pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> A
     let wasm = component(call, body).await?;
     let origin = ComponentOrigin::upload(caller.key());
     let report = while_wanted(call, deploy::check(&call.http.pipeline, wasm, origin)).await?;
+    audit_version(call, &report.description);
     reply::ok(
         &view! { CheckedPlugin from report: digest, kind, contract, golden, publisher,
             concerns;
@@ -44,15 +45,8 @@ pub async fn upload(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> 
     let wasm = component(call, body).await?;
     let origin = ComponentOrigin::upload(caller.key()).from_registry(source);
     let tried = deploy::try_out(&call.http.pipeline, wasm.clone(), activate);
-    let tried = while_wanted(call, tried)
-        .await
-        .inspect_err(|_| call.audit(json!({ "digest": Digest::compute(&wasm) })))?;
-    let candidate = tried.version();
-    call.audit(json!({
-        "plugin": candidate.description.name,
-        "version": candidate.description.version,
-        "digest": candidate.digest,
-    }));
+    let tried = while_wanted(call, tried).await?;
+    audit_version(call, &tried.version().description);
     if let Some(source) = source {
         call.audit(json!({ "source": source }));
     }

@@ -7,7 +7,7 @@
 //! of those before an activation.
 
 use super::comparison::to_view;
-use super::order::{component, while_wanted, whole};
+use super::order::{audit_version, component, while_wanted, whole};
 use super::order::{refuses_component, takes_component};
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::repairs;
@@ -52,6 +52,7 @@ pub async fn upload(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> 
     let origin = ComponentOrigin::upload(caller.key());
     let verified = deploy::verify::component(&http.pipeline, wasm, origin, choice, budget);
     let verified = while_wanted(call, verified).await?;
+    audit_version(call, &verified.candidate.description);
     reply::ok(&to_view(verified))
 }
 
