@@ -168,7 +168,7 @@ async fn a_secret_in_escapes_is_in_no_attribute(on: On) {
         let ask = host.post(&declared.address("ads")).body(body);
         assert_eq!(ask.send().await.expect(200).json()["status"], "converted");
         let deals = host.deals(&declared, &format!("externalId={id}")).await;
-        let attributes = &deals[0]["props"]["attributes"];
+        let attributes = &deals[0]["deal"]["props"]["attributes"];
         for name in ["a", "b", "c", "d"] {
             assert_eq!(attributes[name], "***", "{name} in {attributes}");
         }
