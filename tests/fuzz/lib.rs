@@ -13,11 +13,13 @@
 //! source of randomness.
 
 mod chance;
+mod growth;
 
 use std::fmt::{self, Debug};
 use std::ops::Deref;
 
 pub use chance::holds;
+pub use growth::grows_linearly;
 pub use proptest;
 
 use proptest::collection::vec;

@@ -25,6 +25,7 @@ leadhost_tests::on_every_store! {
     a_viewer_sees_no_form_and_sends_none,
     a_replay_shows_its_differences_and_then_applies_them,
     a_delivery_is_downloaded_as_a_golden_case,
+    a_long_body_is_shown_as_far_as_a_page_takes_it,
     a_key_is_created_shown_once_and_revoked,
     an_erasure_is_counted_and_then_made,
     problems_are_on_the_first_page,
@@ -589,6 +590,36 @@ async fn a_delivery_is_downloaded_as_a_golden_case(on: On) {
     let page = viewer.follow(&path, &[]).await;
     has!(page, "needs the role operator");
     lacks!(page, "Download as a golden case");
+}
+
+async fn a_long_body_is_shown_as_far_as_a_page_takes_it(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let nested = "[".repeat(40_000) + &"]".repeat(40_000);
+    // Nobody proves to have sent these.
+    for (body, command) in [
+        (nested, "--data-raw"),
+        ("'<".repeat(1_000_000), "jq -j .request.body &gt; body"),
+        ("\u{1}".repeat(1_000_000), "--data-binary @body"),
+    ] {
+        operator.host.advance(1).await;
+        let form = report["connections"]["form"].text();
+        let ask = operator.host.post(&format!("/ingest-lead/{form}"));
+        let ask = ask.header("x-token", "wrong").body(body.clone());
+        ask.send().await.expect(401);
+        let listed = operator.get("/deliveries?status=quarantined").await;
+        let id = listed["deliveries"][0]["id"].text();
+        let page = browser.page(&format!("/deliveries/{id}")).await;
+        has!(
+            page,
+            "This is the beginning of it",
+            &format!("leadhost delivery show {id} --json")
+        );
+        has!(page.replace("&#62;", "&gt;"), command);
+        assert!(page.len() < 4 << 20, "{}", page.len());
+        let whole = operator.get(&format!("/deliveries/{id}")).await;
+        assert_eq!(whole["request"]["body"], body);
+    }
 }
 
 async fn a_key_is_created_shown_once_and_revoked(on: On) {

@@ -14,6 +14,7 @@ leadhost_tests::on_every_store! {
     a_delivery_that_could_not_be_checked_at_once_is_checked_later,
     a_damaged_body_is_checked_by_its_secret_and_converted,
     a_secret_that_stands_under_the_name_of_an_id_leaves_the_leads_own_id,
+    a_secret_in_escapes_is_in_no_attribute,
 }
 
 /// Like the form of an advertiser that sends its key in the body.
@@ -145,4 +146,32 @@ proof = { place = "json", name = "conta.id" }
     assert_eq!(answer["leads"][0]["externalId"], "c-1");
     assert!(!host.keeps("made-up-account").await);
     assert!(!host.keeps("another-account").await);
+}
+
+async fn a_secret_in_escapes_is_in_no_attribute(on: On) {
+    let (host, declared) = ads(on).await;
+    // A long body is checked and masked on another thread.
+    for (number, long) in [String::new(), "long ".repeat(20_000)]
+        .into_iter()
+        .enumerate()
+    {
+        let id = format!("TeSter-{number}");
+        let escaped = r#""a": "\u006dade-up-form-key", "b": "%6Dade-up%2Dform-key", "c": "&#109;ade-up-form-key", "d": "made\u002dup\x2Dform-key""#
+            .replace(r"\x", r"\\x");
+        let rest = r#""phone": "+55 11 98888-0005", "name": "Ivo Salles""#;
+        let body = format!(
+            r#"{{"id": "{id}", "google_key": "made-up-form-\u006bey", {escaped}, "e": "{long}", {rest}}}"#
+        );
+        let wrong = body.replace("made-up-form-\\u006bey", "another");
+        let ask = host.post(&declared.address("ads"));
+        ask.body(wrong).send().await.expect(401);
+        let ask = host.post(&declared.address("ads")).body(body);
+        assert_eq!(ask.send().await.expect(200).json()["status"], "converted");
+        let deals = host.deals(&declared, &format!("externalId={id}")).await;
+        let attributes = &deals[0]["deal"]["props"]["attributes"];
+        for name in ["a", "b", "c", "d"] {
+            assert_eq!(attributes[name], "***", "{name} in {attributes}");
+        }
+    }
+    assert!(!host.keeps("made-up-form-key").await);
 }

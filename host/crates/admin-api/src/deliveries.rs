@@ -228,8 +228,8 @@ columns! {
     ItemDifference<'_> as of {
         "Item" commands => of.item.index,
         "Field" => &of.diff.field,
-        "Before" => Cell::id(&of.diff.before),
-        "After" => Cell::id(&of.diff.after),
+        "Before" => Cell::id(shortened(&of.diff.before)),
+        "After" => Cell::id(shortened(&of.diff.after)),
         "Note" => match (of.diff.applied, of.diff.edited_by_person) {
             (true, _) => Cell::from("written"),
             (false, true) => Cell::from("kept: edited by a person").tag("warn"),
@@ -250,6 +250,16 @@ columns! {
 pub struct ItemDifference<'a> {
     item: &'a ItemOutcome,
     diff: &'a FieldDiff,
+}
+
+/// Returns a value as far as a table shows it.
+fn shortened(value: &Value) -> String {
+    let mut text = value.to_string();
+    if text.len() > limits::SHOWN_VALUE_BYTES {
+        text.truncate(text.floor_char_boundary(limits::SHOWN_VALUE_BYTES));
+        text += "... (--json prints all of it)";
+    }
+    text
 }
 
 pub fn differences(item: &ItemOutcome) -> Vec<ItemDifference<'_>> {

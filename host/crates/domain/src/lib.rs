@@ -19,6 +19,7 @@ pub mod deal;
 pub mod delivery;
 pub mod difference;
 pub mod error_code;
+pub mod escapes;
 pub mod exchange;
 pub mod export_headers;
 pub mod hex;

@@ -1103,6 +1103,19 @@ pub const CAPTURES: usize = 50;
 /// it has more.
 pub const CAPTURED_BYTES: usize = 16 << 20;
 
+/// Time of masking the persons of one delivery, for golden cases: one of 4 MiB takes a few seconds.
+pub const GOLDEN_EXPORT_TIME: Duration = Duration::from_secs(20);
+
+/// Bytes of a page of the console, and of the bodies that the page of a delivery shows: a browser shows no
+/// more at once, and a body becomes longer when it is indented and escaped.
+pub const CONSOLE_PAGE_BYTES: usize = 16 << 20;
+pub const SHOWN_BODY_BYTES: usize = 256 << 10;
+
+/// Bytes of a value, and of the line of a request, that stand beside others, and rows of one delivery: its
+/// items, and those that a replay would change.
+pub const SHOWN_VALUE_BYTES: usize = 2 << 10;
+pub const SHOWN_ITEMS: usize = 200;
+
 /// Time of a request that captures deliveries, after which it begins with no further one.
 pub const CAPTURE_TIME: Duration = Duration::from_secs(30);
 

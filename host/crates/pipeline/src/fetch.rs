@@ -13,7 +13,9 @@
 
 use super::lease::{self, LeaseDeadline};
 use super::rollout::{self, LiveRollout, observed::Winner};
-use super::{convert, failure, greeting, mask, normalise, plugin_log, props, source_changes};
+use super::{
+    convert, failure, greeting, mask, normalise, offload, plugin_log, props, source_changes,
+};
 use crate::prelude::*;
 use leadhost_domain::exchange::HttpRequest;
 use leadhost_domain::plugin::{
@@ -209,7 +211,7 @@ async fn attempt(
 async fn ask(
     pipeline: &Pipeline,
     held: &HeldFetch,
-    (live, plugin): (&Live, &Loaded),
+    (live, plugin): (&Arc<Live>, &Loaded),
     fetch: &FetchRequest,
     lease: LeaseDeadline,
 ) -> Result<HttpResponse, FetchOutcome> {
@@ -220,7 +222,9 @@ async fn ask(
         .call(&fetch.request, &live.secrets, allow, is_held);
     let response = pipeline.metrics.egress.sending(call).await;
     let response = response.map_err(|error| after_egress(pipeline, held, live, &error))?;
-    let response = mask::response(response, &live.secrets);
+    let owned = Arc::clone(live);
+    let is_long = offload::is_long(&response.body);
+    let response = offload::run(is_long, move || mask::response(response, &owned.secrets)).await;
     let answer = FetchAnswer {
         delivery: held.delivery,
         index: held.index,

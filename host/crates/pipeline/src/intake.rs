@@ -16,6 +16,7 @@ use super::connections::ConnectionError;
 use super::convert;
 use super::failure::{self, ConvertError};
 use super::greeting;
+use super::offload;
 use super::proof::{self, Unmasked};
 use super::rollout::{self, Chosen};
 use super::search_keys;
@@ -220,9 +221,17 @@ async fn process(
             return keep_unchecked(pipeline, live, came, peer, result).await;
         }
     };
-    let checked = match by_operator {
-        true => Ok(()),
-        false => came.verify(&checks, live),
+    let is_long = offload::is_long(&came.delivery.body);
+    let (came, checked) = match by_operator {
+        true => (came, Ok(())),
+        false => {
+            let (checks, live) = (Arc::clone(&checks), Arc::clone(live));
+            let check = move || {
+                let checked = came.verify(&checks, &live);
+                (came, checked)
+            };
+            offload::run(is_long, check).await
+        }
     };
     let outcome = match checked {
         Ok(()) => StepOutcome::Passed,
@@ -234,10 +243,13 @@ async fn process(
         rollout::checks::compare(pipeline, live, &plugin, &came, &checked);
     }
     if let Err(why) = checked {
-        return quarantine(pipeline, live, &checks, came, peer, why).await;
+        return quarantine(pipeline, live, checks, came, peer, why).await;
     }
     let masking = trace::span("mask secrets", SpanKind::Internal);
-    let delivery = came.masked(&checks, live);
+    let delivery = {
+        let (checks, live) = (Arc::clone(&checks), Arc::clone(live));
+        offload::run(is_long, move || came.masked(&checks, &live)).await
+    };
     drop(masking);
     take(pipeline, live, &plugin, &checks, delivery).await
 }
@@ -326,13 +338,13 @@ pub(super) fn describe_conversion(span: &Span, chosen: &Chosen) {
 /// it before it converts.
 async fn keep_unchecked(
     pipeline: &Arc<Pipeline>,
-    live: &Live,
+    live: &Arc<Live>,
     came: Unmasked,
     peer: IpAddr,
     mut result: leadhost_store::ConversionResult,
 ) -> Result<Received, IntakeError> {
     // The checks that the plugin declares are not known; those of the connection are.
-    let (delivery, sealed) = came.put_away(pipeline, &live.own_checks(), live);
+    let (delivery, sealed) = put_away(pipeline, live, Arc::new(live.own_checks()), came).await;
     result.presented = Some(sealed);
     let acceptance = Acceptance {
         delivery,
@@ -347,10 +359,22 @@ async fn keep_unchecked(
     })
 }
 
+/// Masks a delivery and seals its proof.
+async fn put_away(
+    pipeline: &Arc<Pipeline>,
+    live: &Arc<Live>,
+    checks: Arc<SenderChecks>,
+    came: Unmasked,
+) -> (NewDelivery, Vec<u8>) {
+    let (pipeline, live) = (Arc::clone(pipeline), Arc::clone(live));
+    let is_long = offload::is_long(&came.delivery.body);
+    offload::run(is_long, move || came.put_away(&pipeline, &checks, &live)).await
+}
+
 async fn quarantine(
     pipeline: &Arc<Pipeline>,
-    live: &Live,
-    checks: &SenderChecks,
+    live: &Arc<Live>,
+    checks: Arc<SenderChecks>,
     came: Unmasked,
     peer: IpAddr,
     why: CheckError,
@@ -358,7 +382,7 @@ async fn quarantine(
     tracing::warn!(delivery = %came.delivery.id, connection = live.source_name(), instance = live.instance_name(), %why, "sender check failed");
     let mut result = failure::empty(DeliveryStatus::Quarantined);
     result.error = Some(why.to_string());
-    let (delivery, sealed) = came.put_away(pipeline, checks, live);
+    let (delivery, sealed) = put_away(pipeline, live, checks, came).await;
     result.presented = Some(sealed);
     let acceptance = Acceptance {
         delivery,
@@ -420,7 +444,13 @@ async fn commit_or_drop(
     live: &Live,
     mut acceptance: Acceptance,
 ) -> Result<Option<DeliveryOutcome>, IntakeError> {
-    acceptance.keys = search_keys::of(&acceptance, &live.connection.region);
+    let region = live.connection.region.clone();
+    let is_long = offload::is_long(&acceptance.delivery.body);
+    let acceptance = offload::run(is_long, move || {
+        acceptance.keys = search_keys::of(&acceptance, &region);
+        acceptance
+    })
+    .await;
     let sends = acceptance
         .result
         .items

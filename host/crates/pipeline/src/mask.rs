@@ -1,16 +1,21 @@
 //! Removes secrets from the stored and shown parts of a request. A plugin gets the request
-//! with the values of the connection's secrets masked; in the store, fields that commonly
-//! carry credentials are masked by name as well.
+//! with the values of the connection's secrets masked, however their sender has escaped them; in the
+//! store, fields that commonly carry credentials are masked by name as well. The work grows with the
+//! text and not faster.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
-use memchr::memchr_iter;
-use memchr::memmem::Finder;
+use std::ops::Range;
+
+use memchr::memmem::{self, Finder};
+use memchr::{memchr, memchr_iter};
+use zeroize::Zeroizing;
 
 use crate::prelude::*;
 use leadhost_domain::delivery::DeliveryBody;
+use leadhost_domain::escapes::{self, Decoded};
 use leadhost_domain::exchange::{Place, ValueLocation};
 use leadhost_domain::json;
 use leadhost_egress::seal::Secrets;
@@ -59,36 +64,76 @@ pub struct Mask<'s> {
 struct Pattern<'s> {
     secret: &'s str,
     finder: Finder<'s>,
+    /// The secret as it is in a text without escapes. Empty: it is too short to find there.
+    plain: Zeroizing<Vec<u8>>,
 }
 
-impl Pattern<'_> {
-    fn is_in(&self, bytes: &[u8]) -> bool {
-        self.finder.find(bytes).is_some()
+impl<'s> Pattern<'s> {
+    fn new(secret: &'s str) -> Self {
+        let mut plain = Zeroizing::new(without_escapes(secret.as_bytes()).text);
+        // With what follows they would be the beginning of an escape.
+        while plain.last().is_some_and(|last| b"\\%&".contains(last)) {
+            plain.pop();
+        }
+        if plain.len() < SHORTEST {
+            plain.clear();
+        }
+        Self {
+            secret,
+            finder: Finder::new(secret),
+            plain,
+        }
     }
+}
+
+/// A plus is the space of a form. In a secret it is one too, so that both are found.
+fn without_escapes(bytes: &[u8]) -> Decoded {
+    let mut decoded = Decoded::new(bytes);
+    let pluses = decoded.text.iter_mut().filter(|byte| **byte == b'+');
+    pluses.for_each(|plus| *plus = b' ');
+    decoded
 }
 
 impl<'s> Mask<'s> {
     /// Returns a mask for these secrets. A secret that is too short to find by its value is
     /// masked by name only.
     pub fn new(secrets: &'s Secrets) -> Self {
-        let mut by_value: Vec<_> = secrets
-            .iter()
-            .filter(|(_, secret)| secret.len() >= SHORTEST)
-            .map(|(_, secret)| Pattern {
-                secret,
-                finder: Finder::new(secret),
-            })
+        let all = secrets.iter().map(|(_, secret)| secret);
+        let mut by_value: Vec<_> = all
+            .filter(|secret| secret.len() >= SHORTEST)
+            .map(Pattern::new)
             .collect();
         by_value.sort_by_key(|wanted| Reverse(wanted.secret.len()));
         Self { secrets, by_value }
     }
 
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut masked = Cow::Borrowed(text);
-        for wanted in &self.by_value {
-            if wanted.is_in(masked.as_bytes()) {
-                masked = Cow::Owned(masked.replace(wanted.secret, MASK));
+        match self.values(text.as_bytes()) {
+            None => Cow::Borrowed(text),
+            Some(masked) => Cow::Owned(String::from_utf8_lossy(&masked).into_owned()),
+        }
+    }
+
+    /// Masks the secrets by their values: in escapes, then as they are. `None`: there are none.
+    fn values(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut masked: Option<Vec<u8>> = None;
+        let has_escapes = escapes::may_be_in(bytes) || memchr(b'+', bytes).is_some();
+        let mut plain: Option<Decoded> = None;
+        let wanted = self.by_value.iter().filter(|one| !one.plain.is_empty());
+        for wanted in wanted.filter(|_| has_escapes) {
+            let now = masked.as_deref().unwrap_or(bytes);
+            let decoded = plain.get_or_insert_with(|| without_escapes(now));
+            let places = memmem::find_iter(&decoded.text, wanted.plain.as_slice());
+            let places = places.map(|at| decoded.written(at..at + wanted.plain.len()));
+            if let Some(other) = replaced(now, places) {
+                (masked, plain) = (Some(other), None);
             }
+        }
+        for wanted in &self.by_value {
+            let now = masked.as_deref().unwrap_or(bytes);
+            let places = wanted.finder.find_iter(now);
+            let places = places.map(|at| at..at + wanted.secret.len());
+            masked = replaced(now, places).or(masked);
         }
         masked
     }
@@ -127,6 +172,16 @@ impl<'s> Mask<'s> {
         }
     }
 
+    /// Masks the texts of a value.
+    pub fn json(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.own(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.json(value)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.json(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
     /// Returns the body for a plugin and the store: the values of the secrets masked, and
     /// the values of declared fields of a JSON or urlencoded body. `None` if nothing
     /// changed.
@@ -136,35 +191,49 @@ impl<'s> Mask<'s> {
             .filter(|at| at.place.is_in_body())
             .map(|at| at.name.as_str())
             .collect();
-        let has_secret = self.by_value.iter().any(|wanted| wanted.is_in(body));
-        if names.is_empty() && !has_secret {
-            return None;
+        let masked = self.values(body);
+        if names.is_empty() {
+            return masked;
         }
-        let Ok(content) = std::str::from_utf8(body) else {
-            return self.bytes(body, &names);
+        let content = masked.as_deref().unwrap_or(body);
+        // Of a body that is not UTF-8, each byte becomes one character and back, so that the other bytes
+        // stay unchanged.
+        let (text, is_utf8) = match std::str::from_utf8(content) {
+            Ok(text) => (Cow::Borrowed(text), true),
+            Err(_) => {
+                let latin = content.iter().copied().map(char::from);
+                (Cow::Owned(latin.collect::<String>()), false)
+            }
         };
-        let content = if has_secret {
-            self.text(content)
-        } else {
-            Cow::Borrowed(content)
+        let depth = || match &masked {
+            None => body.depth(),
+            Some(masked) => json::depth(masked),
         };
-        changed(fields(content, &names, body)).map(String::into_bytes)
+        let named = fields(&text, &names, depth).map(|text| match is_utf8 {
+            true => text.into_bytes(),
+            false => text
+                .chars()
+                .filter_map(|character| u8::try_from(u32::from(character)).ok())
+                .collect(),
+        });
+        named.or(masked)
     }
+}
 
-    /// Masks a body that is not UTF-8: each byte becomes one character and back, so that the other
-    /// bytes stay unchanged.
-    fn bytes(&self, body: &DeliveryBody, names: &[&str]) -> Option<Vec<u8>> {
-        let latin = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
-        let mut content = latin(&body[..]);
-        for wanted in &self.by_value {
-            content = content.replace(&latin(wanted.secret.as_bytes()), MASK);
-        }
-        let masked: Vec<u8> = fields(Cow::Owned(content), names, body)
-            .chars()
-            .filter_map(|character| u8::try_from(u32::from(character)).ok())
-            .collect();
-        (*body != masked).then_some(masked)
+/// Returns the bytes with the mask at these places, which are in their order. `None`: there are none.
+fn replaced(bytes: &[u8], places: impl Iterator<Item = Range<usize>>) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut taken = 0;
+    for place in places {
+        out.extend_from_slice(&bytes[taken..place.start]);
+        out.extend_from_slice(MASK.as_bytes());
+        taken = place.end;
     }
+    if taken == 0 {
+        return None;
+    }
+    out.extend_from_slice(&bytes[taken..]);
+    Some(out)
 }
 
 /// Masks the secrets in an answer, because some remote servers repeat them.
@@ -192,8 +261,9 @@ fn changed(text: Cow<'_, str>) -> Option<String> {
     }
 }
 
-/// A borrowed content is the whole unchanged body.
-fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &DeliveryBody) -> Cow<'c, str> {
+/// Masks the values of declared fields. `depth`: how deep the content is nested. `None` if there are none.
+fn fields(content: &str, names: &[&str], depth: impl Fn() -> usize) -> Option<String> {
+    let mut content = Cow::Borrowed(content);
     for name in names {
         let masked = match name.rsplit_once('.') {
             None => json_member(&content, name, |_| true),
@@ -202,11 +272,7 @@ fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &DeliveryBody) ->
                 // Members elsewhere may have the same name, for example an id.
                 json_member(&content, last, |raw| {
                     let secret = secret.get_or_init(|| {
-                        let depth = match &content {
-                            Cow::Borrowed(_) => body.depth(),
-                            Cow::Owned(text) => json::depth(text.as_bytes()),
-                        };
-                        let is_read = depth <= limits::JSON_DEPTH;
+                        let is_read = depth() <= limits::JSON_DEPTH;
                         is_read.then(|| value_at(&content, name)).flatten()
                     });
                     secret
@@ -222,7 +288,7 @@ fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &DeliveryBody) ->
             content = Cow::Owned(masked);
         }
     }
-    content
+    changed(content)
 }
 
 /// Returns the text at this path of a JSON body.
@@ -276,17 +342,29 @@ fn json_member(content: &str, name: &str, is_secret: impl Fn(&str) -> bool) -> O
     Some(out)
 }
 
-/// Returns the position after the next occurrence of this name in quotes, in any case.
+/// Returns the position after the next occurrence of this name in quotes, in any case and with any escapes.
 fn after_name(content: &str, from: usize, name: &str) -> Option<usize> {
     let bytes = content.as_bytes();
     memchr_iter(b'"', &bytes[from..]).find_map(|quote| {
         let begin = from + quote + 1;
         let end = begin + name.len();
-        let found = bytes.get(begin..end)?;
-        let is_it =
-            found.eq_ignore_ascii_case(name.as_bytes()) && bytes.get(end).copied() == Some(b'"');
-        is_it.then_some(end + 1)
+        if bytes.get(begin..end)?.eq_ignore_ascii_case(name.as_bytes()) {
+            return (bytes.get(end) == Some(&b'"')).then_some(end + 1);
+        }
+        let most = bytes.len().min(begin + name.len() * ESCAPE_BYTES + 1);
+        let end = begin + memchr(b'"', &bytes[begin..most])?;
+        is_named(&bytes[begin..end], name).then_some(end + 1)
     })
+}
+
+/// Bytes of the longest escape in a name.
+const ESCAPE_BYTES: usize = 6;
+
+/// Returns whether this is the name, with escapes.
+fn is_named(written: &[u8], name: &str) -> bool {
+    written.len() <= name.len() * ESCAPE_BYTES
+        && escapes::may_be_in(written)
+        && (Decoded::new(written).text).eq_ignore_ascii_case(name.as_bytes())
 }
 
 fn form_field(content: &str, name: &str) -> Option<String> {
@@ -295,7 +373,7 @@ fn form_field(content: &str, name: &str) -> Option<String> {
     }
     let is_it = |field: &str| {
         let key = field.split_once('=').map(|(key, _)| key);
-        key.is_some_and(|key| key.eq_ignore_ascii_case(name))
+        key.is_some_and(|key| key.eq_ignore_ascii_case(name) || is_named(key.as_bytes(), name))
     };
     if !content.split('&').any(is_it) {
         return None;
@@ -428,6 +506,98 @@ mod tests {
         ]);
         assert_eq!(text("x hunter2-and-more y", &secrets), "x *** y");
         assert_eq!(value(Place::Query, "word", "abc", &secrets), MASK);
+    }
+
+    #[test]
+    fn a_secret_is_masked_however_its_sender_escapes_it() {
+        let secrets = Secrets::from_iter([
+            ("a".to_owned(), "Sé cret/2+2".to_owned()),
+            ("b".to_owned(), "hunter2%41\\".to_owned()),
+        ]);
+        let check = |written: &str, expect: &str| {
+            let masked = body(written.as_bytes(), &[], &secrets);
+            let masked = String::from_utf8(masked.unwrap_or_else(|| written.into()));
+            assert_eq!(masked.expect("text"), expect, "{written}");
+            assert_eq!(text(written, &secrets), expect, "{written}");
+        };
+        for escaped in [
+            r"\u0053\u00e9 cret\/2+2",
+            r"\x53\xc3\xa9 cret/2\u002B2",
+            r"\123\303\251 cret/2+2",
+            "S%C3%A9+cret%2F2%2B2",
+            "S%25C3%25A9%2520cret/2%2b2",
+            "%u0053%u00e9 cret/2+2",
+            "&#83;&eacute;&#x20;cret&sol;2&plus;2",
+            "S&amp;eacute; cret/2+2",
+            r"\\u0053\\u00e9 cret\\\/2+2",
+            "%5Cu0053%5Cu00e9%20cret%5C%2F2%2B2",
+        ] {
+            check(&format!("{{\"x\": \"{escaped}\"}}"), "{\"x\": \"***\"}");
+            check(&format!("a=1&x={escaped}&b=%41"), "a=1&x=***&b=%41");
+            check(&format!("<x>{escaped}</x>&lt;"), "<x>***</x>&lt;");
+        }
+        // What follows a backslash at its end would belong to it.
+        check(r#"{"x": "hunter2%41\\"}"#, r#"{"x": "***\\"}"#);
+        check(r"x=hunter2%2541%5C&y", "x=***%5C&y");
+        check(r"hunter2%41\ x", r"***\ x");
+        for plain in [r#"{"x": "S\u00e9 cre"}"#, "100% hunter2 & more", r"C:\new"] {
+            check(plain, plain);
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_declared_field_is_found_in_escapes() {
+        let carried = [at(Place::Json, "api_key"), at(Place::Form, "api_key")];
+        let check = |written: &[u8], expect: &[u8]| {
+            let masked = body(written, &carried, &none());
+            assert_eq!(masked.unwrap_or_else(|| written.into()), expect);
+        };
+        check(
+            br#"{"\u0061pi\u005FKey": "x", "y": "x"}"#,
+            br#"{"\u0061pi\u005FKey": "***", "y": "x"}"#,
+        );
+        check(b"api%5Fkey=x&y=x", b"api%5Fkey=***&y=x");
+        check(
+            b"{\"\xff\": 1, \"api\\u005fkey\": \"x\"}",
+            b"{\"\xff\": 1, \"api\\u005fkey\": \"***\"}",
+        );
+    }
+
+    #[test]
+    fn the_work_grows_with_the_body_and_not_faster() {
+        let secrets = Secrets::from_iter([
+            ("a".to_owned(), "aaaaaaaaaab".to_owned()),
+            ("b".to_owned(), "hunter2hunter2".to_owned()),
+        ]);
+        let carried = [
+            at(Place::Json, "auth.key"),
+            at(Place::Json, "key"),
+            at(Place::Form, "key"),
+        ];
+        for piece in [
+            "a",
+            "%61",
+            r"\u0061",
+            "%25",
+            "\"",
+            "\"key\"",
+            "\"key\": ",
+            "\"key\":\"x\",",
+            "\"\\u006bey\":",
+            "key=a&",
+            "hunter2hunter2",
+            r"hunter2\u0068unter2 ",
+            "&amp;",
+            " ",
+        ] {
+            for begin in ["", "{\"auth\": {\"key\": \"x\"}, \"key\"   "] {
+                let repeated =
+                    |bytes: usize| format!("{begin}{}", piece.repeat(bytes / piece.len()));
+                leadhost_fuzz::grows_linearly(repeated, |text| {
+                    body(text.as_bytes(), &carried, &secrets);
+                });
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,14 @@
 //! Moves long computations of the host away from the threads that serve requests.
 
+/// Bytes of a body with which the host does more than a millisecond of work: it checks the sender, masks
+/// secrets, and finds search keys.
+const LONG_BYTES: usize = 16 << 10;
+
+/// Returns whether the work on a body or an answer of a remote server is long.
+pub fn is_long(body: &[u8]) -> bool {
+    body.len() > LONG_BYTES
+}
+
 /// Runs work: here if it is short, otherwise on a thread for blocking work, so that no request that
 /// is served beside it waits for it.
 ///

@@ -78,7 +78,10 @@ impl Unmasked {
     }
 
     pub fn masked(self, carried: &SenderChecks, live: &Live) -> NewDelivery {
-        redacted(self.into_stored(), carried, live)
+        let delivery = redacted(self.into_stored(), carried, live);
+        // Its body remembers it.
+        delivery.body.depth();
+        delivery
     }
 
     pub fn put_away(

@@ -4,6 +4,7 @@
 
 use serde_json::Map;
 
+use crate::mask::Mask;
 use crate::prelude::*;
 use leadhost_domain::json as text;
 use leadhost_domain::lead::Lead;
@@ -68,6 +69,9 @@ pub fn deal_props(live: &Live, lead: Lead, name: Option<&str>, phones: &[Phone])
     });
     kept.list("consents", consents);
     kept.fields(deal::ATTRIBUTES, lead.attributes.into_iter());
+    // A plugin may decode what the host does not, such as Base64.
+    let mask = Mask::new(&live.secrets);
+    kept.props.values_mut().for_each(|value| mask.json(value));
     kept.done()
 }
 

@@ -25,6 +25,9 @@ const PHONE_DIGITS: std::ops::RangeInclusive<usize> = 8..=20;
 
 const ID_BYTES: usize = 128;
 
+/// Bytes of the longest text before a value that is its name.
+const NAME_BYTES: usize = 256;
+
 /// Returns the keys of a delivery before it is stored. One that becomes leads is found by these, and one
 /// whose leads are to be fetched has their external ids.
 pub fn of(acceptance: &Acceptance, region: &str) -> Vec<i64> {
@@ -125,6 +128,7 @@ impl Found {
                 self.email(word.trim_matches(['.', '-', '\'']));
             }
         }
+        let of_area = is_area(name);
         let text: String = value.chars().filter_map(written::plain).collect();
         for run in text.split(|c: char| !c.is_ascii_digit() && !" +-.()/".contains(c)) {
             let run = run.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -133,7 +137,7 @@ impl Found {
                 self.phone(run, region);
             }
             match digits.len() {
-                1..=4 if is_area(name) => add(&mut self.areas, digits),
+                1..=4 if of_area => add(&mut self.areas, digits),
                 7..=9 => add(&mut self.rests, digits),
                 _ => {}
             }
@@ -199,13 +203,21 @@ fn is_of_address(c: char) -> bool {
 }
 
 fn is_area(name: &str) -> bool {
-    let name = name.to_lowercase();
+    let name = lower(name);
     name.contains("ddd") || name.contains("area")
+}
+
+/// Returns a name in lower case. A longer text is no name.
+fn lower(name: &str) -> String {
+    match name.len() <= NAME_BYTES {
+        true => name.to_lowercase(),
+        false => String::new(),
+    }
 }
 
 /// Returns whether a value of this name looks like an id: `lead_id`, `uuid`, `contact[id]`, `Código do lead`.
 fn is_id(name: &str) -> bool {
-    let name = name.to_lowercase();
+    let name = lower(name);
     let last = name.rsplit(' ').take(1).flat_map(str::chars);
     let word: String = last.filter(|c| c.is_alphanumeric()).collect();
     let parts = ["codigo", "código", "referenc", "referênc", "protocol"];
@@ -275,6 +287,29 @@ mod tests {
         assert_eq!(keys(&many, false).len(), 3 * KEYS);
         let long = format!("{{\"id\":\"{}\"}}", "x".repeat(ID_BYTES + 1));
         assert!(keys(&long, false).is_empty());
+    }
+
+    #[test]
+    fn the_work_grows_with_the_body_and_not_faster() {
+        let filled = |piece: &str, bytes: usize| piece.repeat(bytes / piece.len() / 2);
+        for (name, value) in [
+            ("Σ", "1a"),
+            ("é ", "1 "),
+            ("id", "11 98765-4321,"),
+            ("x=", "a@b"),
+            ("%25", "12345678 "),
+            ("\\u0041", "(((("),
+            ("ddd ", "\"1\""),
+            (":", "=1:"),
+        ] {
+            for (before, between, is_form) in [("\"", "\": \"", false), ("", "=", true)] {
+                let body = |bytes| {
+                    let (name, value) = (filled(name, bytes), filled(value, bytes));
+                    format!("{before}{name}{between}{value}")
+                };
+                leadhost_fuzz::grows_linearly(body, |body| drop(keys(body, is_form)));
+            }
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::failure::{self, ConvertError};
 use super::lease::{self, LeaseDeadline};
 use super::proof::{self, Evidence};
 use super::rollout;
-use super::{fetch, intake, send, source_changes};
+use super::{fetch, intake, offload, send, source_changes};
 use crate::prelude::*;
 use leadhost_store::{ClaimTurns, ConversionResult, HeldDelivery, InHand, Job, Mode, Reconversion};
 use leadhost_trace::{self as trace, Span, SpanKind, TraceId, TraceParent};
@@ -369,19 +369,28 @@ async fn convert_held(
             Ok(checks) => checks,
             Err(error) => return keep_evidence(failed(&error)),
         };
-        let proven = Evidence::open(pipeline, &delivery, sealed)
-            .ok_or_else(|| "the sender's stored proof can no longer be decrypted".to_owned())
-            .and_then(|evidence| {
-                evidence
-                    .verify(&checks, &live, &delivery)
-                    .map_err(|why| why.to_string())
-            });
-        if let Err(why) = proven {
-            let mut result = failure::empty(DeliveryStatus::Quarantined);
-            result.error = Some(why);
-            return keep_evidence(result);
-        }
-        delivery = Cow::Owned(proof::redacted(delivery.into_owned(), &checks, &live));
+        let (owned, sealed, came) = (
+            (Arc::clone(pipeline), Arc::clone(&live)),
+            sealed.clone(),
+            delivery.into_owned(),
+        );
+        let check = move || {
+            let (pipeline, live) = owned;
+            Evidence::open(&pipeline, &came, &sealed)
+                .ok_or_else(|| "the sender's stored proof can no longer be decrypted".to_owned())?
+                .verify(&checks, &live, &came)
+                .map_err(|why| why.to_string())?;
+            Ok(proof::redacted(came, &checks, &live))
+        };
+        let is_long = offload::is_long(&held.delivery.body);
+        delivery = match offload::run(is_long, check).await {
+            Ok(proven) => Cow::Owned(proven),
+            Err(why) => {
+                let mut result = failure::empty(DeliveryStatus::Quarantined);
+                result.error = Some(why);
+                return keep_evidence(result);
+            }
+        };
     }
     let converting = trace::span("convert", SpanKind::Internal);
     // A good delivery does not wait behind others of its connection that fail.

@@ -44,7 +44,8 @@ impl ServiceCommand for ExportDelivery {
             .iter()
             .find(|one| one.id == capture.facts.connection_id)
             .ok_or_else(unknown)?;
-        let exported = ExportedCases::new(&capture, received_by, self.raw).map_err(failure)?;
+        let exported =
+            ExportedCases::new(&capture, received_by, self.raw, None).map_err(failure)?;
         let cases = exported.cases(name).map_err(failure)?;
         for (case, body) in &cases {
             write_case(dir, case, body).map_err(|error| {
@@ -108,7 +109,7 @@ impl ExportDelivery {
 fn failure(error: ExportError) -> CommandFailure {
     let failure = CommandFailure::new(error.to_string());
     match error {
-        ExportError::NotText => {
+        ExportError::NotText | ExportError::NotInTime => {
             failure.hint("with --raw it is exported as it is, with all personal data")
         }
         ExportError::NotBase64(_) => failure,

@@ -4,6 +4,7 @@ use crate::prelude::*;
 use askama::Template;
 use hyper::header::{COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 
+use leadhost_domain::size;
 use leadhost_domain::text::{is_active, written_out};
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -27,8 +28,40 @@ impl FormOutcome {
 }
 
 pub fn page(status: StatusCode, template: &impl Template) -> Result<ApiResponse, ApiRefusal> {
-    let text = template.render().map_err(ApiError::internal)?;
-    Ok(reply::bytes_of(status, HTML, readable(text)))
+    let mut page = BoundedPage::default();
+    let rendered = template.render_into(&mut page);
+    if !page.is_too_long {
+        rendered.map_err(ApiError::internal)?;
+        page.text = readable(page.text);
+    }
+    if page.is_too_long || page.text.len() > limits::CONSOLE_PAGE_BYTES {
+        return Err(ApiRefusal::new(
+            StatusCode::CONFLICT,
+            format!(
+                "This page would have more than {}; the commands of `leadhost` show the same with `--json`.",
+                size::readable(limits::CONSOLE_PAGE_BYTES as u64)
+            ),
+        ));
+    }
+    Ok(reply::bytes_of(status, HTML, page.text))
+}
+
+/// A page as far as it is rendered, which ends with an error when it is too long.
+#[derive(Default)]
+struct BoundedPage {
+    text: String,
+    is_too_long: bool,
+}
+
+impl std::fmt::Write for BoundedPage {
+    fn write_str(&mut self, piece: &str) -> std::fmt::Result {
+        self.is_too_long |= self.text.len() + piece.len() > limits::CONSOLE_PAGE_BYTES;
+        if self.is_too_long {
+            return Err(std::fmt::Error);
+        }
+        self.text.push_str(piece);
+        Ok(())
+    }
 }
 
 /// Characters that a page may contain although they are active.
@@ -114,6 +147,31 @@ pub fn cookie<'a>(call: &'a Call<'_>) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_ends_when_it_is_too_long() {
+        #[derive(Template)]
+        #[template(source = "{% for _ in 0..times %}{{ text }}{% endfor %}", ext = "html")]
+        struct Long {
+            times: usize,
+            text: String,
+        }
+        let long = |times, text: &str| {
+            let text = text.repeat(1 << 10);
+            page(StatusCode::OK, &Long { times, text })
+        };
+        let most = limits::CONSOLE_PAGE_BYTES >> 10;
+        assert!(long(most - 1, "x").is_ok());
+        for (times, text) in [(most + 1, "x"), (most / 4, "<"), (most / 5, "\u{1b}")] {
+            let refused = long(times, text).err().expect("it is refused");
+            assert_eq!(refused.status, StatusCode::CONFLICT);
+            assert!(
+                refused.message.contains("more than 16 MiB"),
+                "{}",
+                refused.message
+            );
+        }
+    }
 
     #[test]
     fn active_characters_are_escaped_in_text_and_exact_in_what_a_form_sends() {

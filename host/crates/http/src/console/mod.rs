@@ -16,6 +16,7 @@ mod outcome;
 mod pages;
 mod refusal;
 pub mod sessions;
+mod shown;
 mod sign_in;
 mod table;
 pub mod visit;

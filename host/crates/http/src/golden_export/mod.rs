@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use leadhost_golden::{Call, Case, Completion, Delivery, Response};
 use serde_json::Value;
 
+pub use self::masking::Patience;
 use self::masking::Persons;
 use leadhost_admin_api::captures::{CaptureView, CapturedAnswerView, CapturedConnection};
 use leadhost_domain::exchange::{Pairs, first};
@@ -19,6 +20,8 @@ use leadhost_domain::exchange::{Pairs, first};
 pub enum ExportError {
     #[error("the delivery has a body that is not text, so persons in it cannot be masked")]
     NotText,
+    #[error("the persons in the delivery could not be masked in time, because it is too large")]
+    NotInTime,
     #[error("the service sent a body that is not base64: {0}")]
     NotBase64(base64::DecodeError),
 }
@@ -32,8 +35,8 @@ pub fn without_persons(body: &str, is_form: bool, labels: Vec<String>) -> String
 }
 
 /// Learns the persons of the delivery: from its values, and from the leads that it became.
-fn persons(capture: &CaptureView) -> Result<Persons, ExportError> {
-    let mut persons = Persons::default();
+fn persons(capture: &CaptureView, patience: Option<Patience>) -> Result<Persons, ExportError> {
+    let mut persons = Persons::with_patience(patience);
     let outcome = capture.outcome.as_ref();
     let items = outcome.and_then(|outcome| outcome.items.as_ref());
     for (name, values) in items.into_iter().flatten().flat_map(|item| &item.fields) {
@@ -81,23 +84,57 @@ fn is_form(headers: &[(String, String)]) -> bool {
     content_type(headers).starts_with("application/x-www-form-urlencoded")
 }
 
-/// Headers of proxies and of the connection: no plugin needs them, and some name persons.
-const LEFT_OUT: [&str; 14] = [
-    "accept-encoding",
-    "cf-connecting-ip",
-    "cf-ray",
+/// Words in the names of headers of browsers, proxies and the connection: no plugin needs them, and some name
+/// persons, their devices or their addresses.
+const LEFT_OUT: [&str; 40] = [
+    "accept",
+    "addr",
+    "address",
+    "agent",
+    "akamai",
+    "amz",
+    "authorization",
+    "cf",
+    "ch",
+    "city",
+    "client",
     "connection",
-    "content-length",
+    "cookie",
+    "country",
+    "encoding",
+    "envoy",
+    "fastly",
     "forwarded",
+    "from",
+    "geo",
     "host",
+    "ip",
+    "latitude",
+    "length",
+    "location",
+    "longitude",
+    "origin",
+    "postal",
+    "proxy",
+    "ray",
+    "referer",
+    "referrer",
+    "region",
+    "request",
+    "sec",
+    "session",
     "traceparent",
     "tracestate",
-    "transfer-encoding",
-    "true-client-ip",
-    "via",
-    "x-real-ip",
-    "x-request-id",
+    "uri",
+    "url",
 ];
+
+/// Returns whether a golden case has the header.
+fn is_kept(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(['-', '_']);
+    name != "via" && !words.any(|word| LEFT_OUT.contains(&word))
+}
 
 /// The cases that a delivery becomes.
 pub struct ExportedCases<'a> {
@@ -110,14 +147,16 @@ pub struct ExportedCases<'a> {
 impl<'a> ExportedCases<'a> {
     /// Returns the cases of a delivery that this connection received. `is_raw`: personal data stays as it
     /// is.
+    /// `patience`: how long the persons may be masked.
     pub fn new(
         capture: &'a CaptureView,
         connection: &'a CapturedConnection,
         is_raw: bool,
+        patience: Option<Patience>,
     ) -> Result<Self, ExportError> {
         let persons = match is_raw {
             true => None,
-            false => Some(persons(capture)?),
+            false => Some(persons(capture, patience)?),
         };
         Ok(Self {
             capture,
@@ -133,7 +172,10 @@ impl<'a> ExportedCases<'a> {
             let name = format!("{name}-answer-{}", cases.len());
             cases.push(self.answer(name, answer, &state)?);
         }
-        Ok(cases)
+        match self.persons.as_ref().is_some_and(Persons::is_given_up) {
+            true => Err(ExportError::NotInTime),
+            false => Ok(cases),
+        }
     }
 
     fn request(&self, name: &str) -> Result<(Case, String), ExportError> {
@@ -235,10 +277,6 @@ impl<'a> ExportedCases<'a> {
         if self.persons.is_none() {
             return headers.to_vec();
         }
-        let is_kept = |name: &str| {
-            let name = name.to_ascii_lowercase();
-            !LEFT_OUT.contains(&name.as_str()) && !name.starts_with("x-forwarded-")
-        };
         let kept = headers.iter().filter(|(name, _)| is_kept(name));
         self.pairs(&kept.cloned().collect::<Pairs>())
     }
@@ -246,8 +284,15 @@ impl<'a> ExportedCases<'a> {
     fn pairs(&self, pairs: &[(String, String)]) -> Pairs {
         let pairs = pairs.iter();
         pairs
-            .map(|(name, value)| (name.clone(), self.value(name, value)))
+            .map(|(name, value)| (self.name(name), self.value(name, value)))
             .collect()
+    }
+
+    fn name(&self, name: &str) -> String {
+        match &self.persons {
+            Some(persons) => persons.key(name),
+            None => name.to_owned(),
+        }
     }
 
     fn value(&self, name: &str, value: &str) -> String {
@@ -299,4 +344,95 @@ fn body_file(body: &[u8], headers: &[(String, String)]) -> String {
         _ => "txt",
     };
     format!("body.{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Weak};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use serde_json::json;
+
+    fn captured() -> (CaptureView, CapturedConnection) {
+        let id = "019cae2b-3f60-7c11-b0de-1f2a5b7c9d01";
+        let address = "AAAAAAAAAAAAAAAAAAAAAA";
+        let capture = json!({
+            "id": id, "connectionId": address, "connection": "site", "instanceId": null,
+            "receivedAt": "2026-03-02T12:00:00Z", "status": "converted", "bytes": 2, "attempts": 0, "ran": null,
+            "error": null, "plugin": "mapping", "servedBy": null, "answers": [], "answersLeftOut": false, "outcome": null,
+            "request": {
+                "method": "POST", "path": "/", "body": r#"{"nome": "Ana"}"#, "bodyBase64": null,
+                "query": [["ana@mail.example", ""], ["page", "https://site.example/?e=ana%40mail.example"]],
+                "headers": [
+                    ["Content-Type", "application/json"], ["X-Event-Type", "lead"], ["X-Hub-Signature-256", "sha256=00"],
+                    ["Referer", "https://site.example/?e=ana%40mail.example"], ["Origin", "https://ana.example"],
+                    ["Cookie", "a=ana"], ["User-Agent", "Ana's phone"], ["X-Forwarded-For", "203.0.113.7"],
+                    ["Client-IP", "203.0.113.7"], ["X-Real-IP", "203.0.113.7"], ["CF-IPCity", "Ana"], ["From", "ana@mail.example"],
+                    ["Authorization", "***"], ["Sec-CH-UA", "x"], ["X-Original-URL", "/ana"], ["Via", "ana"], ["Accept-Language", "pt"],
+                ],
+            },
+        });
+        let connection = json!({
+            "id": address, "name": "site", "workspaceId": id, "plugin": "mapping", "instanceId": null, "channel": "",
+            "config": {}, "configVersion": 1, "routes": {}, "region": "BR", "timeZone": "UTC", "isChecked": true,
+        });
+        let read = "it is one";
+        (
+            serde_json::from_value(capture).expect(read),
+            serde_json::from_value(connection).expect(read),
+        )
+    }
+
+    #[test]
+    fn a_case_has_the_parts_of_a_request_by_which_it_is_converted_and_no_person() {
+        let (capture, connection) = captured();
+        let exported = ExportedCases::new(&capture, &connection, false, None).expect("it is text");
+        let (case, _) = exported.cases("one").expect("in time").remove(0);
+        let names: Vec<_> = case
+            .delivery
+            .headers
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        assert_eq!(
+            names,
+            ["Content-Type", "X-Event-Type", "X-Hub-Signature-256"]
+        );
+        let query: Vec<_> = case
+            .delivery
+            .query
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(
+            query,
+            [
+                "xxx@xxxx.xxxxxxx=",
+                "page=https://site.example/?e=xxx%40xxxx.xxxxxxx"
+            ]
+        );
+        let raw = ExportedCases::new(&capture, &connection, true, None).expect("it is text");
+        let (case, _) = raw.cases("one").expect("in time").remove(0);
+        assert_eq!(case.delivery.headers, capture.request.headers);
+    }
+
+    #[test]
+    fn nothing_is_exported_after_the_time_or_for_a_caller_that_has_left() {
+        let (capture, connection) = captured();
+        let caller = Arc::new(());
+        let (now, later) = (Instant::now(), Instant::now() + Duration::from_hours(1));
+        let cases = |until, caller: Weak<()>| {
+            let patience = Patience { until, caller };
+            let exported = ExportedCases::new(&capture, &connection, false, Some(patience))?;
+            exported.cases("one")
+        };
+        assert!(cases(later, Arc::downgrade(&caller)).is_ok());
+        for stopped in [
+            cases(now, Arc::downgrade(&caller)),
+            cases(later, Weak::new()),
+        ] {
+            assert!(matches!(stopped, Err(ExportError::NotInTime)));
+        }
+    }
 }

@@ -138,10 +138,14 @@ impl PersonSearch {
             .filter(|(name, _)| is_area(name))
             .filter_map(|(_, value)| digits(value))
             .filter(|area| area.len() <= AREA);
+        let ends_a_number = |rest: &String| {
+            let bare = rest.trim_start_matches('0');
+            self.numbers.iter().any(|number| number.ends_with(bare))
+        };
         let rests: Vec<_> = fields
             .values()
             .filter_map(digits)
-            .filter(|rest| rest.len() >= SHORTEST)
+            .filter(|rest| rest.len() >= SHORTEST && ends_a_number(rest))
             .collect();
         areas.any(|area| {
             rests
@@ -275,6 +279,29 @@ mod tests {
             r#"{"lead":{"areaCode":11,"number":987654321}}"#,
         ] {
             assert!(search().is_in(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_work_grows_with_the_text_and_not_faster() {
+        let search = search();
+        for piece in [
+            "1 ",
+            "1-",
+            "11987654322 ",
+            "rita@example.comx",
+            "\\",
+            "%31",
+            "{\"ddd\":\"1\"},",
+            "Σ",
+        ] {
+            for (before, after) in [("", ""), ("[\"\\u0031\",", "0]")] {
+                let text =
+                    |bytes: usize| format!("{before}{}{after}", piece.repeat(bytes / piece.len()));
+                leadhost_fuzz::grows_linearly(text, |text| {
+                    search.is_in(text);
+                });
+            }
         }
     }
 

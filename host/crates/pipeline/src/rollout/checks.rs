@@ -6,6 +6,7 @@ use super::observed::observe;
 use super::state::LiveRollout;
 use crate::check::CheckError;
 use crate::failure::ConvertError;
+use crate::offload;
 use crate::prelude::*;
 use crate::proof::{self, Unmasked};
 use crate::verify::Part;
@@ -47,7 +48,12 @@ pub fn compare(
     let (own, came) = (checked.clone(), came.clone());
     let (task_pipeline, live) = (Arc::clone(pipeline), Arc::clone(live));
     drop(pipeline.spawn(async move {
-        let theirs = came.verify(&live.combined(&theirs), &live);
+        let is_long = offload::is_long(&came.delivery.body);
+        let check = move || {
+            let theirs = came.verify(&live.combined(&theirs), &live);
+            (came, theirs)
+        };
+        let (came, theirs) = offload::run(is_long, check).await;
         let (stable, candidate) = match is_candidate {
             true => (theirs, own),
             false => (own, theirs),

@@ -13,6 +13,7 @@ use super::counts::Counts;
 use super::sketch::{News, Sketch};
 use super::trial::{TrialVerdict, VersionTrial};
 use crate::deploy::rolled_back;
+use crate::offload;
 use crate::prelude::*;
 use crate::versions;
 use leadhost_domain::connection::{ChangeCause, ConnectionSketch, SourceChange};
@@ -113,8 +114,14 @@ impl SourceWatch {
         let Some(watched) = self.sketches.get_mut(&connection.id) else {
             return;
         };
-        if let Some((body, is_form)) = &delivered.body {
-            delivered.counts.read(body, *is_form);
+        if let Some((body, is_form)) = delivered.body.take() {
+            let mut counts = mem::take(&mut delivered.counts);
+            let is_long = offload::is_long(&body);
+            let read = move || {
+                counts.read(&body, is_form);
+                counts
+            };
+            delivered.counts = offload::run(is_long, read).await;
         }
         if let Some(failed) = delivered.failed {
             if self.failed.len() >= limits::BLAME_ANSWERS {

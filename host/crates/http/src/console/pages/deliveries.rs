@@ -1,12 +1,10 @@
-use std::iter::Peekable;
-use std::str::Chars;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::CONTENT_DISPOSITION;
 
 use super::super::answer::BLANKS;
 use super::super::archive;
+use super::super::shown::ShownBody;
 use super::replays;
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::captures::GoldenExport;
@@ -116,21 +114,25 @@ pub struct DeliveryPage {
     replayed: Option<Replayed>,
 }
 
-/// A body as people read it.
-#[derive(Debug, PartialEq, Eq)]
-struct ShownBody {
-    text: String,
-    /// How the text differs from the body, or empty.
-    note: &'static str,
-}
-
 impl DeliveryPage {
+    fn items(&self) -> &[ItemOutcome] {
+        first_of(&self.delivery.items)
+    }
+
+    fn items_of<'r>(&self, replayed: &'r Replayed) -> &'r [ItemOutcome] {
+        first_of(&replayed.items)
+    }
+
     fn would_change(&self, replayed: &Replayed) -> bool {
         let changes = |item: &ItemOutcome| {
             item.is_fetched() || item.diff.iter().any(|diff| !diff.edited_by_person)
         };
         replayed.status != self.delivery.facts.status || replayed.items.iter().any(changes)
     }
+}
+
+fn first_of(items: &[ItemOutcome]) -> &[ItemOutcome] {
+    &items[..items.len().min(limits::SHOWN_ITEMS)]
 }
 
 async fn show(visit: &Visit<'_>, id: &str) -> PageResult<DeliveryPage> {
@@ -146,8 +148,8 @@ async fn with_replay(
     let answers = std::mem::take(&mut delivery.answers).into_iter();
     let answers = answers.map(|answer| {
         let (text, note) = text_of(answer.body.as_deref(), answer.body_base64.as_deref());
-        let text = pretty_text(&text);
-        (answer, ShownBody { text, note })
+        let shown = ShownBody::new(&text, note);
+        (answer, shown)
     });
     Ok(DeliveryPage {
         answers: answers.collect(),
@@ -157,7 +159,7 @@ async fn with_replay(
             format!("Delivery of {}", delivery.facts.connection),
         ),
         body: pretty(&delivery.request),
-        command: as_command(&delivery.request),
+        command: as_command(&delivery),
         is_tried_again: delivery.facts.status.is_tried_again(),
         has_made_nothing: delivery.facts.status.has_made_nothing(),
         delivery,
@@ -253,115 +255,34 @@ fn pretty(request: &RequestView) -> ShownBody {
     let mut headers = request.headers.iter();
     let is_form = headers
         .any(|(name, value)| name.eq_ignore_ascii_case("content-type") && value.starts_with(FORM));
-    if is_form {
-        let fields = form_urlencoded::parse(body.as_bytes());
-        let lines: Vec<String> = fields
-            .map(|(name, value)| format!("{name} = {value}"))
-            .collect();
-        let text = lines.join("\n");
-        return ShownBody { text, note };
-    }
-    let text = pretty_text(&body);
-    ShownBody { text, note }
-}
-
-fn pretty_text(body: &str) -> String {
-    let raw: Result<Box<serde_json::value::RawValue>, _> = serde_json::from_str(body);
-    match raw {
-        Ok(raw) => indent(raw.get()),
-        Err(_) => body.to_owned(),
+    match is_form {
+        true => ShownBody::of_form(&body, note),
+        false => ShownBody::new(&body, note),
     }
 }
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Returns the character of an escape such as `\u00ed` whose `\u` was read, and takes it. `None`: it stays
-/// as it is written, because it is none, or its character cannot be seen or would end the string.
-fn unescaped(characters: &mut Peekable<Chars<'_>>) -> Option<char> {
-    let mut ahead = characters.clone();
-    let unit = |ahead: &mut Peekable<Chars<'_>>| {
-        let digits: String = ahead.take(4).collect();
-        u16::from_str_radix(&digits, 16).ok()
+/// Returns the command that sends the request of a delivery again, as it was sent. Its secrets stay masked. A
+/// long body is in a file that another command writes.
+fn as_command(delivery: &DeliveryDetailView) -> String {
+    let (request, is_long) = (
+        &delivery.request,
+        delivery.facts.bytes > limits::SHOWN_BODY_BYTES as u64,
+    );
+    let command = curl(request, is_long);
+    if !is_long {
+        return command;
+    }
+    let filter = match request.body {
+        Some(_) => "jq -j .request.body",
+        None => "jq -r .request.bodyBase64 | base64 -d",
     };
-    let first = unit(&mut ahead)?;
-    let mut units = vec![first];
-    if (0xd800..0xdc00).contains(&first) {
-        if (ahead.next(), ahead.next()) != (Some('\\'), Some('u')) {
-            return None;
-        }
-        units.push(unit(&mut ahead)?);
-    }
-    let decoded = char::decode_utf16(units).next()?.ok()?;
-    let stays = is_active(decoded) || matches!(decoded, '"' | '\\') || decoded.is_whitespace();
-    if stays {
-        return None;
-    }
-    *characters = ahead;
-    Some(decoded)
+    let id = delivery.facts.id;
+    format!("leadhost delivery show {id} --json | {filter} > body &&\n{command}")
 }
 
-/// Indents JSON text without reading its values, so that no digit and no order changes. Escaped letters
-/// become readable.
-fn indent(json: &str) -> String {
-    let mut text = String::with_capacity(json.len() * 2);
-    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
-    let line = |text: &mut String, depth: usize| {
-        text.push('\n');
-        text.extend(std::iter::repeat_n("  ", depth));
-    };
-    let mut characters = json.chars().peekable();
-    while let Some(character) = characters.next() {
-        if in_string {
-            if character == '\\' && !is_escaped && characters.peek() == Some(&'u') {
-                characters.next();
-                match unescaped(&mut characters) {
-                    Some(decoded) => text.push(decoded),
-                    None => text.push_str("\\u"),
-                }
-                continue;
-            }
-            text.push(character);
-            in_string = is_escaped || character != '"';
-            is_escaped = !is_escaped && character == '\\';
-            continue;
-        }
-        match character {
-            '"' => {
-                in_string = true;
-                text.push(character);
-            }
-            '{' | '[' => {
-                text.push(character);
-                while characters.next_if(|next| next.is_whitespace()).is_some() {}
-                if characters
-                    .peek()
-                    .is_some_and(|next| matches!(next, '}' | ']'))
-                {
-                    text.extend(characters.next());
-                } else {
-                    depth += 1;
-                    line(&mut text, depth);
-                }
-            }
-            '}' | ']' => {
-                depth = depth.saturating_sub(1);
-                line(&mut text, depth);
-                text.push(character);
-            }
-            ',' => {
-                text.push(character);
-                line(&mut text, depth);
-            }
-            ':' => text.push_str(": "),
-            space if space.is_whitespace() => {}
-            other => text.push(other),
-        }
-    }
-    text
-}
-
-/// Returns the command that sends the request again, as it was sent. Its secrets stay masked.
-fn as_command(request: &RequestView) -> String {
+fn curl(request: &RequestView, is_long: bool) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let query: Vec<String> = request
         .query
@@ -391,17 +312,22 @@ fn as_command(request: &RequestView) -> String {
             command += &format!(" \\\n  -H {}", quoted(&header));
         }
     }
-    let Some(body) = body(request) else {
-        return command;
+    let body = match is_long {
+        true => None,
+        false => body(request),
     };
+    if body.is_none() && !is_long {
+        return command;
+    }
     if !has_type {
         // Otherwise curl would call it a form.
         command += " \\\n  -H 'Content-Type:'";
     }
     match body {
+        None => command + " \\\n  --data-binary @body",
         // With `--data-binary`, a body that begins with `@` would name a file of the operator who runs it.
-        CommandBody::Text(text) => command + &format!(" \\\n  --data-raw {}", quoted(text)),
-        CommandBody::Base64(text) => {
+        Some(CommandBody::Text(text)) => command + &format!(" \\\n  --data-raw {}", quoted(text)),
+        Some(CommandBody::Base64(text)) => {
             format!(
                 "printf %s {} | base64 -d | {command} \\\n  --data-binary @-",
                 quoted(&text)
@@ -431,21 +357,6 @@ fn body(request: &RequestView) -> Option<CommandBody<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn json_is_indented_with_its_digits_and_its_order() {
-        let check = |json: &str, expect: &str| assert_eq!(indent(json), expect);
-        check(
-            r#"{"b":12345678901234567890,"a":[1.10,{}],"t":"x: \"{,"}"#,
-            "{\n  \"b\": 12345678901234567890,\n  \"a\": [\n    1.10,\n    {}\n  ],\n  \"t\": \"x: \\\"{,\"\n}",
-        );
-        check("[ ]", "[]");
-        check(
-            r#"["n\u00edvel \ud83d\ude00", "\u0022\u202e\ud83d\\u00ed"]"#,
-            "[\n  \"nível 😀\",\n  \"\\u0022\\u202e\\ud83d\\\\u00ed\"\n]",
-        );
-        check("\"text\"", "\"text\"");
-    }
 
     fn request(
         query: &[(&str, &str)],
@@ -495,7 +406,7 @@ mod tests {
         let body = "{\"a\":\"$(id) 'x'\"}";
         let request = request(&[("a b", "c&d")], &headers, Some(body), None);
         let expect = "curl -X POST \"$URL\"'/x?a%20b=c%26d' \\\n  -H 'X-Name: it'\\''s' \\\n  -H 'Content-Type:' \\\n  --data-raw '{\"a\":\"$(id) '\\''x'\\''\"}'";
-        assert_eq!(as_command(&request), expect);
+        assert_eq!(curl(&request, false), expect);
     }
 
     #[test]
@@ -504,7 +415,7 @@ mod tests {
             "curl -X POST \"$URL\"'/x' \\\n  -H 'content-type: text/plain' \\\n  -H 'X-Empty;'";
         let check = |body: Option<&str>, base64: Option<&str>, (before, after): (&str, &str)| {
             let headers = [("content-type", "text/plain"), ("X-Empty", "")];
-            let command = as_command(&request(&[], &headers, body, base64));
+            let command = curl(&request(&[], &headers, body, base64), false);
             assert_eq!(command, format!("{before}{head}{after}"));
         };
         let file = ("", " \\\n  --data-raw '@/etc/hosts'");

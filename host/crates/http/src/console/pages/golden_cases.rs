@@ -1,3 +1,4 @@
+use super::super::shown::ShownBody;
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::plugin_calls::CarriedCases;
 use leadhost_domain::size;
@@ -34,7 +35,11 @@ async fn show(visit: &Visit<'_>, name: &str, digest: &str) -> PageResult<GoldenC
 }
 
 impl GoldenCasesPage {
-    fn expected(&self, expect: &serde_json::Value) -> String {
-        serde_json::to_string_pretty(expect).unwrap_or_default()
+    fn shown(&self, body: &str) -> String {
+        let mut shown = ShownBody::new(body, "");
+        if shown.is_cut {
+            shown.text += "\n[...]";
+        }
+        shown.text
     }
 }

@@ -1,5 +1,8 @@
 //! Which fields have personal data, by their names: sources name them freely, in several languages.
 
+use std::collections::HashSet;
+use std::sync::{LazyLock, OnceLock};
+
 /// What a field has of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Personal {
@@ -11,61 +14,120 @@ pub enum Personal {
     Other,
 }
 
+/// Some words, and the ends and beginnings of others: a star stands for other letters.
+pub struct Words {
+    text: &'static str,
+    list: OnceLock<WordList>,
+}
+
+#[derive(Default)]
+struct WordList {
+    whole: HashSet<&'static str>,
+    begins: Vec<&'static str>,
+    ends: Vec<&'static str>,
+}
+
+impl Words {
+    pub const fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            list: OnceLock::new(),
+        }
+    }
+
+    /// Returns whether it is one of them, in lower case.
+    pub fn have(&self, word: &str) -> bool {
+        let list = self.list.get_or_init(|| {
+            let mut list = WordList::default();
+            for word in self.text.split_whitespace() {
+                match (word.strip_prefix('*'), word.strip_suffix('*')) {
+                    (Some(end), _) => list.ends.push(end),
+                    (None, Some(begin)) => list.begins.push(begin),
+                    (None, None) => drop(list.whole.insert(word)),
+                }
+            }
+            list
+        });
+        list.whole.contains(word)
+            || list.ends.iter().any(|end| word.ends_with(end))
+            || list.begins.iter().any(|begin| word.starts_with(begin))
+    }
+}
+
 /// A field with one of these words has nothing of a person: the name of a form, the type of a phone.
-const OF_NOBODY: &str = "ad ads adgroup adset agency campaign campaña campanha column company empresa event field file form format \
+static OF_NOBODY: Words = Words::new(
+    "ad ads adgroup adset agency campaign campaña campanha column company empresa event field file form format \
     formulario formulário imovel imóvel listing page pagina página platform plugin portal produto product property question source status template \
-    tipo type utm valid verified version";
+    tipo type utm valid verified version",
+);
 /// Words of labels and of test submissions, which some people type as a name.
-const LABELS: &str = "assunto completo contact contato customer data demo dummy example exemplo first full last lead leads \
-    number pessoa test teste testing user usuario usuário";
-// A star stands for other letters.
-const PHONES: &str = "cel cell cellphone cellulare cels celular* contactnumber fax *fone *fones gsm handy* mobil mobile* \
+static LABELS: Words = Words::new(
+    "address apelidos apellidos assunto celular celulares comentario comentário comentarios comentários comment comments completo \
+    contact contato correo customer data demo direccion dirección dummy email emails endereco endereço example exemplo fone full first last \
+    lead leads login mail mensagem mensagens mensaje mensajes message messages mobile movil móvil name nascimento nombre nombres nome number \
+    observacao observação observacoes observações observaciones pessoa phone telefon telefone telefones telefono teléfono telefonos \
+    teléfonos telemovel telemóvel test teste testing user usuario usuário whatsapp",
+);
+static PHONES: Words = Words::new(
+    "cel cell cellphone cellulare cels celular* contactnumber fax *fone *fones gsm handy* mobil mobile* \
     mobiltelefon movil* móvil* msisdn numerowpp numerozap *phone *phones phonenum* portable rufnummer* tel telef* teléf* telem* tels tlf \
-    tlm waid whats* wpp zap";
-const NAMES: &str = "apelido apellido* cliente comprador interessado *name names nom nombre* *nome person prenom prénom remetente sender";
-const TEXTS: &str =
-    "coment* comment* mensage* mensaje* message* messaggio nachricht notas obs observ*";
-const OTHERS: &str = "*address adresse anschrift birth* calle cep cnh cnpj complemento correo* courriel cpf direcci* dni \
+    tlm waid whats* wpp zap",
+);
+static NAMES: Words = Words::new(
+    "apelido apellido* cliente comprador interessado *name names nom nombre* *nome person prenom prénom remetente sender",
+);
+static TEXTS: Words =
+    Words::new("coment* comment* mensage* mensaje* message* messaggio nachricht notas obs observ*");
+static OTHERS: Words = Words::new(
+    "*address adresse anschrift birth* calle cep cnh cnpj complemento correo* courriel cpf direcci* dni \
     dob document documento endere* geburt* indirizzo ip ipaddress logradouro *mail *mails nacimiento naissance nascimento \
     nascita nif passport plz postal postcode postleitzahl psid remoteaddr rg rua rue ssn strasse street* zip zipcode \
-    *clientid *clienteid *contactid *customerid *personid *senderid *userid";
+    *clientid *clienteid *contactid *customerid *personid *senderid *userid",
+);
+/// The ids of something.
+static IDS: Words = Words::new("id ids");
 
 impl Personal {
     pub fn from_name(name: &str) -> Option<Self> {
         let mut words = words(name);
-        let any = |words: &[String], list| words.iter().any(|word| is_in(word, list));
-        if any(&words, OF_NOBODY) {
+        let any = |words: &[String], list: &Words| words.iter().any(|word| list.have(word));
+        if any(&words, &OF_NOBODY) {
             return None;
         }
-        let is_id = any(&words, "id ids");
+        let is_id = any(&words, &IDS);
         words.push(words.concat());
         // An e-mail address is also an address, and the phone of a client is not a name.
         let kinds = [
-            (PHONES, Self::Phone),
-            (OTHERS, Self::Other),
-            (TEXTS, Self::Text),
-            (NAMES, Self::Name),
+            (&PHONES, Self::Phone),
+            (&OTHERS, Self::Other),
+            (&TEXTS, Self::Text),
+            (&NAMES, Self::Name),
         ];
         let found = kinds.into_iter().find(|(list, _)| any(&words, list));
         let (_, kind) = found?;
         // `phone_number_id` and `message_id` are ids of the source.
-        let is_persons = kind == Self::Other || any(&words, "waid");
+        let is_persons = kind == Self::Other || words.iter().any(|word| word == "waid");
         (!is_id || is_persons).then_some(kind)
     }
 }
 
-/// Returns whether a word, in lower case, says what a field is: it names no person.
+/// Returns whether a word, in lower case, says what a field is: it names no person. It is a whole word or two
+/// of a list, such as `emailaddress`: the names of some people begin or end as others do, such as Ismail.
 pub fn is_label(word: &str) -> bool {
-    let lists = [OF_NOBODY, LABELS, PHONES, NAMES, TEXTS, OTHERS];
-    lists.iter().any(|list| is_in(word, list))
-}
-
-pub fn is_in(word: &str, list: &str) -> bool {
-    list.split_whitespace().any(|one| {
-        let ends = one.strip_prefix('*').map(|end| word.ends_with(end));
-        let begins = one.strip_suffix('*').map(|begin| word.starts_with(begin));
-        ends.or(begins).unwrap_or(word == one)
-    })
+    static WHOLE: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        let lists = [&OF_NOBODY, &LABELS, &PHONES, &NAMES, &TEXTS, &OTHERS];
+        let words = lists
+            .into_iter()
+            .flat_map(|list| list.text.split_whitespace());
+        words.map(|word| word.trim_matches('*')).collect()
+    });
+    let joined = |at: usize| {
+        let (begin, end) = word.split_at(at);
+        let end = end.trim_start_matches(['_', '-', ' ']);
+        WHOLE.contains(begin) && WHOLE.contains(end)
+    };
+    let mut places = word.char_indices().take(LONGEST).map(|(at, _)| at);
+    WHOLE.contains(word) || places.any(joined)
 }
 
 /// Splits a name into its words: `leadPhone-Number` into `lead`, `phone` and `number`.
@@ -91,6 +153,31 @@ const LONGEST: usize = 100;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_person_is_no_label_although_it_ends_or_begins_as_one() {
+        for name in [
+            "ismail",
+            "birthe",
+            "telemaco",
+            "jerfone",
+            "streeter",
+            "handy-ann",
+        ] {
+            assert!(!is_label(name), "{name}");
+        }
+        for label in [
+            "mail",
+            "full_name",
+            "firstname",
+            "emailaddress",
+            "telefone",
+            "rua",
+            "lead",
+        ] {
+            assert!(is_label(label), "{label}");
+        }
+    }
 
     #[test]
     fn the_name_of_a_field_tells_what_it_has() {

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use super::field::{Personal, is_in};
+use super::field::{Personal, Words, is_label};
+use super::{JOINING, is_number_of_person};
 use leadhost_domain::json;
 
 /// A value in a body.
@@ -23,8 +24,12 @@ pub struct Leaf<'t> {
 enum LeafForm {
     JsonText,
     JsonNumber,
+    /// The name of a member, which may be a value itself.
+    JsonKey,
     /// Percent-encoded.
     Form,
+    /// The name of a field of a form.
+    FormKey,
     /// A part of a text, with other parts around it.
     Part,
 }
@@ -46,16 +51,23 @@ impl<'t> Leaf<'t> {
 
     pub fn write(&self, value: &str) -> String {
         match self.form {
-            LeafForm::JsonText => serde_json::Value::from(value).to_string(),
+            LeafForm::JsonText | LeafForm::JsonKey => serde_json::Value::from(value).to_string(),
             LeafForm::JsonNumber => value.replace(['x', 'X'], "e"),
             LeafForm::Part => value.to_owned(),
-            LeafForm::Form => form_urlencoded::byte_serialize(value.as_bytes()).collect(),
+            LeafForm::Form | LeafForm::FormKey => {
+                form_urlencoded::byte_serialize(value.as_bytes()).collect()
+            }
         }
     }
 
     /// Returns whether the value is one of its own, without structure around it that a plugin reads.
     pub fn is_whole(&self) -> bool {
         self.form != LeafForm::Part
+    }
+
+    /// Returns whether it is the name of a value.
+    pub fn is_key(&self) -> bool {
+        matches!(self.form, LeafForm::JsonKey | LeafForm::FormKey)
     }
 }
 
@@ -74,43 +86,60 @@ pub fn leaves(text: &str, is_form: bool) -> Vec<Leaf<'_>> {
 
 fn fields(text: &str) -> Vec<Leaf<'_>> {
     let mut at = 0;
-    let fields = text.split('&').filter_map(|field| {
-        let end = at + field.trim_end().len();
+    let mut leaves = Vec::new();
+    for field in text.split('&') {
+        let from = at;
         at += field.len() + 1;
-        let (name, value) = form_urlencoded::parse(field.trim_end().as_bytes()).next()?;
-        let written = field.trim_end().split_once('=')?.1;
-        let value = Cow::Owned(value.into_owned());
-        Some(Leaf::new(
-            end - written.len()..end,
-            value,
-            of_field(&name),
-            LeafForm::Form,
-        ))
-    });
-    fields.collect()
+        let field = field.trim_end();
+        let Some((name, value)) = form_urlencoded::parse(field.as_bytes()).next() else {
+            continue;
+        };
+        let written = field.split_once('=').map_or(field, |(name, _)| name);
+        let (personal, end) = (of_field(&name), from + written.len());
+        let name = Cow::Owned(name.into_owned());
+        leaves.push(Leaf::new(from..end, name, None, LeafForm::FormKey));
+        if field.len() > written.len() {
+            let value = Cow::Owned(value.into_owned());
+            let at = end + 1..from + field.len();
+            leaves.push(Leaf::new(at, value, personal, LeafForm::Form));
+        }
+    }
+    leaves
 }
 
 /// Returns what the name of a form field says: `fields[name][value]` has a name, and
 /// `fields[name][title]` what the field is called.
 fn of_field(name: &str) -> Option<Personal> {
     let (outer, last) = name.rsplit_once('[').unwrap_or_default();
-    let describes = outer.contains('[') && is_in(last.trim_end_matches(']'), "id label title");
+    let describes = outer.contains('[') && DESCRIBING.have(last.trim_end_matches(']'));
     Personal::from_name(name).filter(|_| !describes)
 }
 
+/// Names of parts of a field that say what the field is.
+static DESCRIBING: Words = Words::new("id label title");
 /// Names that do not say what their value is: the enclosing name does, or a value beside it.
-const GENERIC: &str =
-    "first full last middle number numero raw rawvalue text texto valor value values";
+static GENERIC: Words =
+    Words::new("first full last middle number numero raw rawvalue text texto valor value values");
 /// Names of answers, beside which the name or the type of the field is a value itself:
 /// `{"name": "full_name", "values": ["Ana"]}`.
-const ANSWERS: &str = "*answer *answers answertext resposta *value *values texto valor";
+static ANSWERS: Words =
+    Words::new("*answer *answers answertext resposta *value *values texto valor");
+
+/// Returns whether a key is one of structure, although it may also be the name of a person.
+pub fn is_usual_key(key: &str) -> bool {
+    let key = key.to_lowercase();
+    GENERIC.have(&key) || ANSWERS.have(&key) || is_label(&key)
+}
+
 /// Characters of the longest text that is taken for the name of another one.
 const LABEL_CHARACTERS: usize = 40;
 
-type Members = Vec<(String, usize)>;
+/// A member of an object: the letters of its key, its first leaf, and its key among the keys.
+type Members = Vec<(String, usize, usize)>;
 
 fn json_values(text: &str) -> Vec<Leaf<'_>> {
     let mut leaves = Vec::new();
+    let mut keys = Vec::new();
     // What the name of each open object and list says, and its members.
     let mut open: Vec<(Option<Personal>, Members)> = Vec::new();
     let mut personal = None;
@@ -124,7 +153,7 @@ fn json_values(text: &str) -> Vec<Leaf<'_>> {
             b'}' | b']' => {
                 let (around, members) = open.pop().unwrap_or_default();
                 personal = around;
-                tell(&mut leaves, &members);
+                tell(&mut leaves, &mut keys, &members);
             }
             b'"' => {
                 let mut escaped = false;
@@ -145,11 +174,17 @@ fn json_values(text: &str) -> Vec<Leaf<'_>> {
                 } else if let Some((around, members)) = open.last_mut() {
                     let letters = value.chars().filter(|one| one.is_alphanumeric());
                     let key: String = letters.flat_map(char::to_lowercase).collect();
-                    personal = match is_in(&key, GENERIC) {
+                    personal = match GENERIC.have(&key) {
                         true => *around,
                         false => Personal::from_name(&value),
                     };
-                    members.push((key, leaves.len()));
+                    members.push((key, leaves.len(), keys.len()));
+                    keys.push(Leaf::new(
+                        from..at,
+                        Cow::Owned(value),
+                        None,
+                        LeafForm::JsonKey,
+                    ));
                 }
             }
             b'-' | b'0'..=b'9' => {
@@ -161,21 +196,53 @@ fn json_values(text: &str) -> Vec<Leaf<'_>> {
             _ => {}
         }
     }
+    leaves.extend(keys);
+    leaves.sort_by_key(|leaf| leaf.at.start);
     leaves
 }
 
+/// Returns whether a key is written as people write the name of a person: `Ana Prado`.
+fn is_written_as_name(key: &str) -> bool {
+    let words: Vec<&str> = key.split(' ').collect();
+    let is_one = |word: &&str| {
+        let is_capital = word.chars().next().is_some_and(char::is_uppercase);
+        is_capital && word.chars().all(char::is_alphabetic) && !is_label(&word.to_lowercase())
+    };
+    let named = words.iter().filter(|word| !JOINING.have(word));
+    (2..=NAME_WORDS).contains(&words.len())
+        && named.clone().count() > 1
+        && named.copied().all(|word| is_one(&word))
+}
+
+/// Words of the longest name.
+const NAME_WORDS: usize = 5;
+
 /// Tells the answers of an object by the values beside them, which are then no values of a person.
-fn tell(leaves: &mut [Leaf<'_>], members: &[(String, usize)]) {
+fn tell(leaves: &mut [Leaf<'_>], keys: &mut [Leaf<'_>], members: &[(String, usize, usize)]) {
     let ends = members
         .iter()
         .skip(1)
-        .map(|(_, first)| *first)
+        .map(|(_, first, _)| *first)
         .chain([leaves.len()]);
-    let members = members
+    let ranges = members
         .iter()
         .zip(ends)
-        .map(|((key, first), end)| (key, *first..end));
-    let (answers, others): (Vec<_>, Vec<_>) = members.partition(|(key, _)| is_in(key, ANSWERS));
+        .map(|((_, first, _), end)| *first..end);
+    // A name above a phone or an address is the person's.
+    for ((.., key), range) in members.iter().zip(ranges.clone()) {
+        let is_contact = |leaf: &Leaf<'_>| {
+            let is_told = matches!(leaf.personal, Some(Personal::Phone | Personal::Other));
+            is_told || leaf.value.contains('@') || is_number_of_person(&leaf.value)
+        };
+        if is_written_as_name(&keys[*key].value) && leaves[range].iter().any(is_contact) {
+            keys[*key].personal = Some(Personal::Name);
+        }
+    }
+    let members = members
+        .iter()
+        .zip(ranges)
+        .map(|((key, ..), range)| (key, range));
+    let (answers, others): (Vec<_>, Vec<_>) = members.partition(|(key, _)| ANSWERS.have(key));
     let mut told = None;
     for (key, range) in others.into_iter().filter(|_| !answers.is_empty()) {
         let [leaf] = &mut leaves[range] else {
@@ -191,8 +258,10 @@ fn tell(leaves: &mut [Leaf<'_>], members: &[(String, usize)]) {
             told = told.or(says);
         }
     }
-    for leaf in answers.into_iter().flat_map(|(_, range)| range) {
-        leaves[leaf].personal = told.or(leaves[leaf].personal);
+    if told.is_some() {
+        for leaf in answers.into_iter().flat_map(|(_, range)| range) {
+            leaves[leaf].personal = told;
+        }
     }
 }
 

@@ -1,23 +1,41 @@
 //! Masks the persons of a delivery by shape, so that it can become a golden case: letters become `x`, and
 //! digits other digits. A phone keeps country and area. Masked are the values of its leads, values under
-//! names that look personal, and texts that have one of them, a phone or an e-mail address. Everything
-//! else stays as it is, byte for byte. Equal values stay equal. A person has to read the result: what
+//! names that look personal, and texts that have one of them, a phone or an e-mail address, however they
+//! are escaped. Everything else stays as it is. Equal values stay equal. A person has to read the result: what
 //! nothing shows to be personal stays.
 
 mod field;
 mod leaves;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 
-use self::field::{Personal, is_in, is_label};
-use self::leaves::{is_json, leaves};
+use std::net::Ipv4Addr;
+use std::sync::Weak;
+use std::time::Instant;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use self::field::{Personal, Words, is_label};
+use self::leaves::{is_json, is_usual_key, leaves};
+use leadhost_domain::escapes::{self, Decoded};
 use leadhost_domain::phone::written;
 use leadhost_domain::text;
+
+/// Until when, and for whom, persons are masked: work for which nobody waits ends.
+#[derive(Clone, Debug)]
+pub struct Patience {
+    pub until: Instant,
+    pub caller: Weak<()>,
+}
 
 /// What is known of the persons of one delivery.
 #[derive(Default)]
 pub struct Persons {
+    /// `None`: as long as it takes.
+    patience: Option<Patience>,
     /// Its key is random, so that trying all phones does not find the one.
     hasher: RandomState,
     /// Values that are no person's, whatever their names.
@@ -47,9 +65,10 @@ const SHORTEST: usize = 6;
 /// Words in a row that two texts have in common only if one quotes the other.
 const PHRASE: usize = 4;
 /// Words between names that say nothing about a person.
-const JOINING: &str = "da das de del der di do dos du e el la mr mrs sr sra van von y";
+static JOINING: Words =
+    Words::new("da das de del der di do dos du e el la mr mrs sr sra van von y");
 /// Words by which links and notations of phones are read.
-const NOTATION: &str = "api com context ext http https me phone send tel wa whatsapp";
+static NOTATION: Words = Words::new("api com context ext http https me phone send tel wa whatsapp");
 
 impl Persons {
     pub fn with_labels(labels: Vec<String>) -> Self {
@@ -57,6 +76,19 @@ impl Persons {
             labels: labels.into_iter().collect(),
             ..Self::default()
         }
+    }
+
+    pub fn with_patience(patience: Option<Patience>) -> Self {
+        Self {
+            patience,
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether the time was up or the caller has left: then the rest is not masked.
+    pub fn is_given_up(&self) -> bool {
+        let is_up = |of: &Patience| of.caller.strong_count() == 0 || Instant::now() >= of.until;
+        self.patience.as_ref().is_some_and(is_up)
     }
 
     /// Remembers the values of a lead's field, of a header or of a query, if they are a person's. They are
@@ -76,18 +108,22 @@ impl Persons {
 
     fn learn_within(&mut self, body: &str, is_form: bool, depth: u8) {
         for leaf in leaves(body, is_form) {
+            if self.is_given_up() {
+                return;
+            }
             let depth = if leaf.is_whole() { depth } else { 0 };
             self.learn_value(leaf.personal, &leaf.value, depth);
         }
     }
 
     fn learn_value(&mut self, personal: Option<Personal>, value: &str, depth: u8) {
-        if depth > 0 && is_body(personal, value) {
-            return self.learn_within(value, false, depth - 1);
+        if let Some(inner) = (depth > 0).then(|| Inner::of(personal, value)).flatten() {
+            return self.learn_within(&inner.body, inner.is_form, depth - 1);
         }
         if self.labels.contains(value) {
             return;
         }
+        let value = &*readable(value);
         let whole = text::folded(value).to_lowercase();
         let Some(personal) = personal.filter(|_| !is_test_mark(value) && !is_label(&whole)) else {
             return;
@@ -103,11 +139,9 @@ impl Persons {
         if personal == Personal::Name {
             let named = emails(&whole, |_| String::new());
             let words = named.split(|one: char| !one.is_alphabetic());
-            let others = [JOINING, NOTATION];
-            let words = words
-                .filter(|word| !is_label(word) && !others.iter().any(|list| is_in(word, list)));
-            self.words
-                .extend(words.filter(|word| word.len() > 1).map(str::to_owned));
+            let is_other = |word: &str| is_label(word) || JOINING.have(word) || NOTATION.have(word);
+            let words = words.filter(|word| word.len() > 1 && !is_other(word));
+            self.words.extend(words.map(str::to_owned));
         }
         if personal == Personal::Text {
             self.phrases.extend(phrases(&whole, &self.hasher));
@@ -127,12 +161,35 @@ impl Persons {
         self.value_within(Personal::from_name(name), value, true, DEPTH)
     }
 
+    /// Returns the name of a value: sources also write values there.
+    pub fn key(&self, key: &str) -> String {
+        through_escapes(key, |key| self.plain_key(key))
+    }
+
+    fn plain_key(&self, key: &str) -> String {
+        if is_number_of_person(key) {
+            return self.masked(Personal::Phone, key);
+        }
+        let found = emails(key, |address| self.masked(Personal::Other, address));
+        let found = numbers(&found, |run| self.number(None, run));
+        match found != key || (self.is_known(key) && !is_usual_key(key)) {
+            true => self.masked(Personal::Text, key),
+            false => found,
+        }
+    }
+
     fn body_within(&self, body: &str, is_form: bool, depth: u8) -> String {
         let mut masked = String::with_capacity(body.len());
         let mut taken = 0;
         for leaf in leaves(body, is_form) {
+            if self.is_given_up() {
+                return masked;
+            }
             let depth = if leaf.is_whole() { depth } else { 0 };
-            let other = self.value_within(leaf.personal, &leaf.value, leaf.is_whole(), depth);
+            let other = match (leaf.is_key(), leaf.personal) {
+                (true, None) => self.key(&leaf.value),
+                _ => self.value_within(leaf.personal, &leaf.value, leaf.is_whole(), depth),
+            };
             if other != leaf.value {
                 masked += &body[taken..leaf.at.start];
                 masked += &leaf.write(&other);
@@ -150,12 +207,22 @@ impl Persons {
         is_whole: bool,
         depth: u8,
     ) -> String {
-        if depth > 0 && is_body(personal, value) {
-            return self.body_within(value, false, depth - 1);
+        if let Some(inner) = (depth > 0).then(|| Inner::of(personal, value)).flatten() {
+            let before = through_escapes(inner.before, |text| self.plain_value(None, text, false));
+            let body = self.body_within(&inner.body, inner.is_form, depth - 1);
+            return match inner.is_base64 {
+                true => STANDARD.encode(body),
+                false => before + &body,
+            };
         }
         if is_test_mark(value) || (self.labels.contains(value) && !self.is_known(value)) {
             return value.to_owned();
         }
+        let value = without_encoded_words(value);
+        through_escapes(&value, |value| self.plain_value(personal, value, is_whole))
+    }
+
+    fn plain_value(&self, personal: Option<Personal>, value: &str, is_whole: bool) -> String {
         if let Some(personal) = personal {
             return self.masked(personal, value);
         }
@@ -176,7 +243,7 @@ impl Persons {
         let phrases = phrases(&whole, &self.hasher);
         let mut names = whole
             .split(' ')
-            .filter(|word| !is_in(word, JOINING))
+            .filter(|word| !JOINING.have(word))
             .peekable();
         self.texts.contains(&whole)
             || phrases.iter().any(|phrase| self.phrases.contains(phrase))
@@ -190,7 +257,7 @@ impl Persons {
             value.starts_with("p:").then_some("p"),
         ];
         let letters = each_word(value, |word| {
-            !is_in(&word.to_lowercase(), NOTATION) && !kept.contains(&Some(word))
+            !NOTATION.have(&word.to_lowercase()) && !kept.contains(&Some(word))
         });
         numbers(&letters, |run| self.number(Some(personal), run))
     }
@@ -208,13 +275,15 @@ impl Persons {
             return Some(self.other_digits(run, PHONE_DIGITS, &tail));
         }
         let is_area = personal == Some(Personal::Phone) && digits.len() <= AREA_DIGITS;
-        let is_telling = personal.is_some() || is_document(run);
+        let is_telling = personal.is_some() || is_document(run) || run.parse::<Ipv4Addr>().is_ok();
         (is_telling && !is_area).then(|| self.other_digits(run, digits.len(), &digits))
     }
 
     /// Replaces so many digits at the end of a number. `key` says by which ones: with the same key, the same
     /// digits. None becomes 0 or 1, which some countries have at no place of a phone.
     fn other_digits(&self, run: &str, most: usize, key: &str) -> String {
+        // The key may be as long as a body: it is hashed once.
+        let key = self.hasher.hash_one(key);
         let mut left = digits_of(run).len();
         let replaced = run.chars().map(|one| {
             let Some(digit) = digit(one) else {
@@ -224,17 +293,129 @@ impl Persons {
             if left >= most {
                 return one;
             }
-            let others: Vec<char> = ('2'..='9').filter(|other| *other != digit).collect();
-            let drawn = self.hasher.hash_one((key, left)) % others.len() as u64;
-            others[usize::try_from(drawn).unwrap_or_default()]
+            let others = || ('2'..='9').filter(|other| *other != digit);
+            let drawn = self.hasher.hash_one((key, left)) % others().count() as u64;
+            let drawn = usize::try_from(drawn).unwrap_or_default();
+            others().nth(drawn).unwrap_or('2')
         });
         replaced.collect()
     }
 }
 
-/// Returns whether a value is a body of its own: JSON, or a mail with its lines or elements.
-fn is_body(personal: Option<Personal>, value: &str) -> bool {
-    is_json(value) || (personal.is_none() && (value.contains("</") || value.contains('\n')))
+/// A body within a value.
+struct Inner<'v> {
+    body: Cow<'v, str>,
+    is_form: bool,
+    /// What stands before it: the address, if it is the query of one.
+    before: &'v str,
+    is_base64: bool,
+}
+
+impl<'v> Inner<'v> {
+    /// Finds JSON, a mail with its lines or elements, or the query of an address.
+    fn of(personal: Option<Personal>, value: &'v str) -> Option<Self> {
+        let inner = |body| Self {
+            body,
+            is_form: false,
+            before: "",
+            is_base64: false,
+        };
+        if is_json(value) {
+            return Some(inner(Cow::Borrowed(value)));
+        }
+        if let Some(at) = value.find('?')
+            && value[..at].contains("://")
+            && value[at..].contains('=')
+            && !value.contains(char::is_whitespace)
+        {
+            return Some(Self {
+                is_form: true,
+                before: &value[..=at],
+                ..inner(Cow::Borrowed(&value[at + 1..]))
+            });
+        }
+        if personal.is_none() && (value.contains("</") || value.contains('\n')) {
+            return Some(inner(Cow::Borrowed(value)));
+        }
+        let decoded = STANDARD.decode(value).ok().map(String::from_utf8)?;
+        let body = decoded.ok().filter(|text| is_json(text))?;
+        Some(Self {
+            is_base64: true,
+            ..inner(Cow::Owned(body))
+        })
+    }
+}
+
+/// Returns a text without its escapes.
+fn readable(text: &str) -> Cow<'_, str> {
+    match escapes::may_be_in(text.as_bytes()) {
+        false => Cow::Borrowed(text),
+        true => {
+            let decoded = Decoded::new(text.as_bytes());
+            Cow::Owned(decoded.characters().map(|(one, _)| one).collect())
+        }
+    }
+}
+
+/// Masks a text as it reads without its escapes. `mask` gives a character for each one: only those that it
+/// changes are written anew, so that the escapes around them stay.
+fn through_escapes(text: &str, mask: impl Fn(&str) -> String) -> String {
+    if !escapes::may_be_in(text.as_bytes()) {
+        return mask(text);
+    }
+    let decoded = Decoded::new(text.as_bytes());
+    let plain: String = decoded.characters().map(|(one, _)| one).collect();
+    let masked = mask(&plain);
+    let mut made = Vec::with_capacity(text.len());
+    let mut taken = 0;
+    for ((one, at), other) in decoded.characters().zip(masked.chars()) {
+        if one != other {
+            made.extend_from_slice(&text.as_bytes()[taken..at.start]);
+            made.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes());
+            taken = at.end;
+        }
+    }
+    made.extend_from_slice(&text.as_bytes()[taken..]);
+    String::from_utf8_lossy(&made).into_owned()
+}
+
+/// Empties the encoded words of mails, `=?utf-8?B?QW5h?=`: their text cannot be masked by its shape.
+fn without_encoded_words(text: &str) -> Cow<'_, str> {
+    let mut made = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("=?") {
+        // The charset, the encoding, and the text.
+        let mut marks = rest[at + 2..]
+            .match_indices('?')
+            .map(|(mark, _)| at + 2 + mark);
+        let (Some(_), Some(text), Some(end)) = (marks.next(), marks.next(), marks.next()) else {
+            break;
+        };
+        let is_one = rest[end..].starts_with("?=") && text - at <= ENCODED_WORD_HEAD;
+        let kept = if is_one { text + 1 } else { at + 2 };
+        made += &rest[..kept];
+        rest = if is_one { &rest[end..] } else { &rest[kept..] };
+        if is_one {
+            made += "?=";
+            rest = &rest[2..];
+        }
+    }
+    match made.is_empty() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(made + rest),
+    }
+}
+
+/// Bytes of the longest beginning of an encoded word.
+const ENCODED_WORD_HEAD: usize = 64;
+
+/// Returns whether a value is a number as long as a phone with its area, without a word beside it.
+fn is_number_of_person(value: &str) -> bool {
+    let is_sign = |one: char| " +-().".contains(one);
+    value
+        .chars()
+        .all(|one| digit(one).is_some() || is_sign(one))
+        && WHOLE_PHONE.contains(&digits_of(value).len())
 }
 
 /// Returns whether a value is what Meta sends in the place of a person's in a test lead:
@@ -325,18 +506,17 @@ fn numbers(text: &str, mut replace: impl FnMut(&str) -> Option<String>) -> Strin
     made + rest
 }
 
-/// Replaces the letters of words by `x`. References of XML and HTML to signs, such as `&amp;`, stay.
+/// Replaces the letters of words by `x`. References of XML and HTML that are not decoded stay.
 fn each_word(text: &str, is_masked: impl Fn(&str) -> bool) -> String {
-    const SIGNS: [&str; 5] = ["&amp;", "&lt;", "&gt;", "&quot;", "&apos;"];
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(one) = rest.chars().next() {
-        let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
+        let sign = reference(rest);
         let end = rest
             .find(|one: char| !one.is_alphabetic())
             .unwrap_or(rest.len());
         let (word, after) = match sign {
-            Some(sign) => rest.split_at(sign.len()),
+            Some(length) => rest.split_at(length),
             None => rest.split_at(end.max(one.len_utf8())),
         };
         match sign.is_none() && end > 0 && is_masked(word) {
@@ -350,6 +530,18 @@ fn each_word(text: &str, is_masked: impl Fn(&str) -> bool) -> String {
     }
     made
 }
+
+/// Returns the length of the reference with which a text begins, such as `&amp;`.
+fn reference(text: &str) -> Option<usize> {
+    let name = text.strip_prefix('&')?;
+    let name = &name[..name.floor_char_boundary(REFERENCE_BYTES)];
+    let end = name.find(';').filter(|end| *end > 0)?;
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'#';
+    name[..end].bytes().all(is_name).then_some(end + 2)
+}
+
+/// Bytes of the longest name of a reference.
+const REFERENCE_BYTES: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -503,6 +695,127 @@ mod tests {
             .replace("Nome Teste", "Xxxx Xxxxx")
             .replace("Anabela", "Xxxxxxx");
         check(&[], body, false, &expect);
+    }
+
+    /// Replaces all digits, since others are drawn each time.
+    fn without_digits(text: &str) -> String {
+        text.replace(|one: char| one.is_ascii_digit(), "9")
+    }
+
+    #[test]
+    fn a_person_is_masked_however_the_sender_escapes_it() {
+        let lead = [
+            ("name", "Ismail José"),
+            ("email", "ismail@mail.example"),
+            ("phone", "+5511987654321"),
+        ];
+        for (body, is_form, expect) in [
+            (
+                "<l><mail>ismail&#64;mail.example</mail><x>Jos&eacute; &amp; co, Ol&aacute;</x><tel>&#43;5511987654321</tel></l>",
+                false,
+                "<l><mail>xxxxxx&#64;xxxx.xxxxxxx</mail><x>Xxxx &amp; co, Ol&aacute;</x><tel>&#43;9999999999999</tel></l>",
+            ),
+            (
+                "<l><email>bia&commat;mail.example</email><nome>L&unknown; &lt;b&gt;</nome></l>",
+                false,
+                "<l><email>xxx&commat;xxxx.xxxxxxx</email><nome>X&unknown; &lt;x&gt;</nome></l>",
+            ),
+            (
+                r#"{"link": "https://site.example/ismail%40mail.example/?e=ismail%40mail.example&q=Hello%20Ismail&utm_source=x"}"#,
+                false,
+                r#"{"link": "https://site.example/xxxxxx%40xxxx.xxxxxxx/?e=xxxxxx%40xxxx.xxxxxxx&q=Xxxxx+Xxxxxx&utm_source=x"}"#,
+            ),
+            (
+                r#"{"a": "ismail\u0040mail.example", "b": "ismail%2540mail.example", "c": "\\u0049smail", "d": "Hello Ismail"}"#,
+                false,
+                r#"{"a": "xxxxxx@xxxx.xxxxxxx", "b": "xxxxxx%2540xxxx.xxxxxxx", "c": "Xxxxxx", "d": "Xxxxx Xxxxxx"}"#,
+            ),
+            (
+                "a=ismail%40mail.example&b=%49smail&c=1%25",
+                true,
+                "a=xxxxxx%40xxxx.xxxxxxx&b=Xxxxxx&c=9%25",
+            ),
+            (
+                r#"{"data": "eyJub21lIjogIlJpdGEgTGltYSIsICJ4IjogIklzbWFpbCJ9", "d": "aGVsbG8gd29ybGQ="}"#,
+                false,
+                r#"{"data": "eyJub21lIjogIlh4eHggWHh4eCIsICJ4IjogIlh4eHh4eCJ9", "d": "aGVsbG8gd29ybGQ="}"#,
+            ),
+            (
+                "Subject: =?UTF-8?B?SXNtYWls?= of =?utf-8?q?Is=6Dail?= ?\nRef: AP-1",
+                false,
+                "Subject: =?UTF-8?B??= of =?utf-8?q??= ?\nRef: AP-9",
+            ),
+            (
+                r#"{"peer": "203.0.113.7:443"}"#,
+                false,
+                r#"{"peer": "999.9.999.9:443"}"#,
+            ),
+        ] {
+            let masked = masked(&lead, body, is_form);
+            assert_eq!(without_digits(&masked), without_digits(expect), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_the_name_of_another_is_masked() {
+        let lead = [("name", "Ismail Status"), ("phone", "+5511987654321")];
+        let body = r#"{"ana@mail.example": {"score": 7}, "5511987654321": 1, "(11) 3456-7890": 2, "Ismail": 3, "status": "ok",
+            "Rita Lima": {"tel": "11 3456-7890"}, "Unit Type": "loft", "x": "of Rita", "value": 5, "r\u0069ta@mail.example": 1}"#;
+        let masked = masked(&lead, body, false);
+        for person in [
+            "ana@",
+            "87654321",
+            "3456-7890",
+            "Ismail",
+            "Rita",
+            "Lima",
+            "ta@mail",
+        ] {
+            assert!(!masked.contains(person), "{person} in {masked}");
+        }
+        for kept in [
+            r#""xxx@xxxx.xxxxxxx": {"score": 7}"#,
+            r#""status": "ok""#,
+            r#""Unit Type": "loft""#,
+            r#""value": 5"#,
+        ] {
+            assert!(masked.contains(kept), "{kept} in {masked}");
+        }
+        let form = self::masked(&lead, "ana%40mail.example=1&5511987654321=x&y", true);
+        assert!(form.starts_with("xxx%40xxxx.xxxxxxx="), "{form}");
+        assert!(
+            form.ends_with("=x&y") && !form.contains("87654321"),
+            "{form}"
+        );
+    }
+
+    #[test]
+    fn the_work_grows_with_the_body_and_not_faster() {
+        let all = |piece: &str, bytes: usize| piece.repeat(bytes / piece.len());
+        for piece in [
+            "9",
+            "9 ",
+            "(",
+            "a@",
+            "a ",
+            "%40",
+            "&#64;",
+            "\\\\",
+            "<a b='",
+            "a=9&",
+            "\n",
+            "=?a?b?c",
+            "=?",
+            "\"a\":1,",
+            "Ana Prado ",
+        ] {
+            for (before, after) in [("{\"cpf\": \"", "\"}"), ("{\"x\": \"", "\"}"), ("", "")] {
+                let body = |bytes| format!("{before}{}{after}", all(piece, bytes));
+                leadhost_fuzz::grows_linearly(body, |body| {
+                    masked(&[("name", "Ana Lima")], body, before.is_empty());
+                });
+            }
+        }
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! `POST /admin/v1/deliveries/{id}/golden`: a delivery as golden cases, with masked persons. Nothing is
 //! changed, but the audit has it, as it has captures: what a text says of a person may still be in them.
 
+use std::time::Instant;
+
 use leadhost_golden::{Case, case_files};
 
 use super::capture::captured;
 use super::{parse_id, unknown};
 use crate::endpoints::admin::prelude::*;
-use crate::golden_export::{ExportError, ExportedCases};
+use crate::golden_export::{ExportError, ExportedCases, Patience};
 use leadhost_admin_api::captures::{CaptureRequest, ExportedCase, ExportedFile, GoldenExport};
 use leadhost_pipeline::offload;
 
@@ -39,14 +41,21 @@ pub async fn export(call: &Call<'_>, id: &str) -> ApiResult {
     let mut connections = captured.connections.into_iter();
     let connection = connections.find(|one| one.id == *received_by);
     let connection = connection.ok_or_else(missing)?;
-    let is_long =
-        capture.facts.bytes > limits::COMPARED_BYTES as u64 || !capture.answers.is_empty();
+    let is_long = capture.facts.bytes > SHORT_BYTES || !capture.answers.is_empty();
+    let caller = Arc::new(());
+    let patience = Patience {
+        until: Instant::now() + limits::GOLDEN_EXPORT_TIME,
+        caller: Arc::downgrade(&caller),
+    };
     let exported = offload::run(is_long, move || {
-        let exported = ExportedCases::new(&capture, &connection, false)?;
+        let exported = ExportedCases::new(&capture, &connection, false, Some(patience))?;
         let cases = exported.cases(&format!("delivery-{id}"))?;
         Ok((cases, exported.notes(), capture.plugin.clone()))
     });
-    let (cases, notes, plugin) = exported.await.map_err(refusal)?;
+    let exported = exported.await;
+    // A caller that leaves drops it earlier, and the work ends.
+    drop(caller);
+    let (cases, notes, plugin) = exported.map_err(refusal)?;
     call.audit(json!({ "cases": cases.len() }));
     let cases = cases.iter().map(|(case, body)| view(case, body));
     reply::ok(&GoldenExport {
@@ -55,6 +64,9 @@ pub async fn export(call: &Call<'_>, id: &str) -> ApiResult {
         notes,
     })
 }
+
+/// Bytes of a body whose persons are masked in less than a millisecond.
+const SHORT_BYTES: u64 = 4 << 10;
 
 fn view(case: &Case, body: &str) -> ApiResult<ExportedCase> {
     let files = case_files(case, body).map_err(ApiError::internal)?;
@@ -70,7 +82,7 @@ fn view(case: &Case, body: &str) -> ApiResult<ExportedCase> {
 
 fn refusal(error: ExportError) -> ApiError {
     match error {
-        ExportError::NotText => ApiError::conflict(format!(
+        ExportError::NotText | ExportError::NotInTime => ApiError::conflict(format!(
             "{error}; `leadhost delivery export --raw` exports it as it is."
         )),
         ExportError::NotBase64(_) => ApiError::internal(error),

@@ -1,6 +1,7 @@
 use super::{Channels, parse_id, request_view, text_or_base64, unknown};
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deliveries::{AnswerView, DeliveryDetailView, FetchView};
+use leadhost_domain::exchange::HttpRequest;
 use leadhost_store::{DeliveryDetail, WaitingFetch};
 
 describe!(show, |operation| operation
@@ -36,7 +37,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
         view.answers.push(AnswerView {
             item: answer.index,
             external_id: answer.external_id,
-            request: answer.request.line(),
+            request: line(&answer.request),
             status: answer.response.status,
             body,
             body_base64,
@@ -45,11 +46,18 @@ pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     reply::ok(&view)
 }
 
+/// Returns the line of a request as far as it is shown: a plugin may compose one of megabytes.
+fn line(request: &HttpRequest) -> String {
+    let mut line = request.line();
+    line.truncate(line.floor_char_boundary(limits::SHOWN_VALUE_BYTES));
+    line
+}
+
 fn fetch(fetch: WaitingFetch) -> FetchView {
     FetchView {
         item: fetch.index,
         external_id: fetch.external_id,
-        request: fetch.request.line(),
+        request: line(&fetch.request),
         attempts: fetch.attempts,
         next_attempt_at: fetch.due_at,
         given_up_at: fetch.until,
