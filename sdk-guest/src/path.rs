@@ -20,8 +20,10 @@ pub struct Path {
 pub enum Step {
     Key(String),
     Index(usize),
-    /// Every element of an array, every value of an object.
+    /// Every element of an array, every value of an object: `*`.
     All,
+    /// Every element: `[*]`. What is there once is its own element, unless only its members lead further.
+    Each,
     /// Elements with this text at the path.
     Where(Vec<Step>, String),
 }
@@ -122,6 +124,19 @@ pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
         (Step::All, Value::Object(fields)) => {
             fields.values().for_each(|item| walk(item, rest, found));
         }
+        (Step::Each, Value::Array(items)) => {
+            items.iter().for_each(|item| walk(item, rest, found));
+        }
+        (Step::Each, once) => {
+            let begin = found.len();
+            let members = once.as_object().into_iter().flatten();
+            if !rest.is_empty() || !members.clone().all(|(_, member)| member.is_object()) {
+                walk(once, rest, found);
+            }
+            if found.len() == begin {
+                members.for_each(|(_, member)| walk(member, rest, found));
+            }
+        }
         (Step::Where(inner, wanted), Value::Array(items)) => {
             let matching = items.iter().filter(|item| holds(item, inner, wanted));
             matching.for_each(|item| walk(item, rest, found));
@@ -133,13 +148,17 @@ pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
     }
 }
 
+/// Returns the member of a name: exactly this one, else one in another case, else the one without the prefix
+/// that the name has in XML (`sf:Id`), whose elements are read without prefixes.
 pub fn get<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
-    fields.get(key).or_else(|| {
+    let alike = |key: &str| {
+        let mut fields = fields.iter();
         fields
-            .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(key))
             .map(|(_, value)| value)
-    })
+    };
+    let local = || key.rsplit_once(':').and_then(|(_, local)| alike(local));
+    fields.get(key).or_else(|| alike(key)).or_else(local)
 }
 
 fn holds(item: &Value, inner: &[Step], wanted: &str) -> bool {
@@ -242,7 +261,7 @@ fn bracket(inner: &str) -> Result<(Step, &str), &'static str> {
     }
     let (index, after) = inner.split_once(']').ok_or(OPEN)?;
     let step = match index.trim() {
-        "*" => Step::All,
+        "*" => Step::Each,
         index => Step::Index(
             index
                 .parse()
@@ -312,6 +331,10 @@ mod tests {
         check("one[?@part=full].#text", &["5"]);
         check("one[0].#text", &["5"]);
         check("tags[*]", &["x", "y"]);
+        check("one[*].#text", &["5"]);
+        check("$.form[*].id", &["7"]);
+        check("$[*].id", &["7"]);
+        check("x:phones[*].x:VALUE", &["3", "4"]);
         check("blank", &[]);
         check("none", &[]);
         check("phones[9].value", &[]);
