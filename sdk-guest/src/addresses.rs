@@ -3,6 +3,9 @@
 
 /// Maximum addresses of one text.
 const MOST: usize = 20;
+/// Maximum words of the name of an address, and those that are none and beside addresses.
+const NAME_WORDS: usize = 8;
+const OTHER_WORDS: usize = 2;
 const LINK: &str = "mailto:";
 /// Maximum characters of an address.
 const MAX_CHARACTERS: usize = 254;
@@ -25,18 +28,32 @@ pub fn addresses(text: &str) -> Vec<String> {
         rest = rest.split('?').next().unwrap_or_default();
     }
     let mut part = Part::default();
-    for character in rest.chars() {
-        if part.take(character) {
+    let mut others = 0;
+    // A sign at the end ends the last part.
+    for character in rest.chars().map(Some).chain([None]) {
+        if character.is_some_and(|character| part.take(character)) {
             continue;
         }
-        found.extend(std::mem::take(&mut part).addresses());
+        let part = std::mem::take(&mut part);
+        let read = part.addresses();
+        let words = part.plain.split_whitespace().count();
+        match part.bracketed {
+            // With a comma in the name, its begin is a part of its own.
+            Some(_) if !read.is_empty() => others = words.saturating_sub(NAME_WORDS),
+            _ if read.is_empty() => others += words,
+            _ => {}
+        }
+        found.extend(read);
         if found.len() >= MOST {
             break;
         }
     }
-    found.extend(part.addresses());
     found.truncate(MOST);
-    found
+    // A text with an address in it is not an address.
+    match others <= OTHER_WORDS {
+        true => found,
+        false => Vec::new(),
+    }
 }
 
 /// The text between two separators.
@@ -75,8 +92,8 @@ impl Part {
     fn addresses(&self) -> Vec<String> {
         let text = match &self.bracketed {
             Some(address) => address,
-            None if self.plain.contains('@') => &self.plain,
-            None => &self.quoted,
+            None if self.plain.trim().is_empty() => &self.quoted,
+            None => &self.plain,
         };
         let mut found = Vec::new();
         for word in text.split_whitespace() {
@@ -119,6 +136,8 @@ mod tests {
             "Ana Souza <ana@example.com>",
             "\"Souza, Ana\" <ana@example.com>",
             "Souza, Ana <ana@example.com>",
+            "Da Silva Souza Lima, Ana <ana@example.com>",
+            "ana@example.com, -",
             "<ana@example.com>",
             "mailto:ana@example.com?subject=Oi, Ana Lima",
             "MAILTO:ana@example.com",
@@ -158,6 +177,8 @@ mod tests {
             "a@b@example.com",
             "fale com ana@example.com",
             "Ana <ana>",
+            "Quero visitar hoje, ana@example.com",
+            "{\"email\":\"ana@example.com\",\"nome\":\"Ana\"}",
             "@example.com",
         ] {
             check(text, &[]);

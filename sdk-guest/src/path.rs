@@ -40,6 +40,14 @@ impl Path {
         found
     }
 
+    /// Returns all values in the same way, of elements that repeat each, also where the path has no `[*]`: the path
+    /// of one element in XML is that of many.
+    pub fn find_each<'a>(&self, root: &'a Value) -> Vec<&'a Value> {
+        let mut found = Vec::new();
+        follow(root, &self.steps, true, &mut found);
+        found
+    }
+
     /// Returns the path to the object whose member it ends at, and the member's key.
     pub fn parent(&self) -> Option<(Self, &str)> {
         let (last, steps) = self.steps.split_last()?;
@@ -92,6 +100,14 @@ impl<'de> Deserialize<'de> for Path {
 /// Follows steps. A key that an array does not have is searched in its first element,
 /// because XML and forms repeat elements that other formats send once.
 pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
+    follow(value, steps, false, found);
+}
+
+/// `in_each`: whether a key is searched in all elements of an array.
+fn follow<'a>(value: &'a Value, steps: &[Step], in_each: bool, found: &mut Vec<&'a Value>) {
+    let walk = |value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>| {
+        follow(value, steps, in_each, found);
+    };
     let Some((step, rest)) = steps.split_first() else {
         if !is_absent(value) {
             found.push(value);
@@ -107,8 +123,12 @@ pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
         (Step::Key(key), Value::Array(items)) => {
             if let Some(next) = key.parse().ok().and_then(|index: usize| items.get(index)) {
                 walk(next, rest, found);
-            } else if let Some(first) = items.first() {
-                walk(first, steps, found);
+            } else {
+                let most = if in_each { items.len() } else { 1 };
+                items
+                    .iter()
+                    .take(most)
+                    .for_each(|item| walk(item, steps, found));
             }
         }
         (Step::Index(index), Value::Array(items)) => {
