@@ -7,7 +7,7 @@ use leadhost_sdk::{
 };
 
 use crate::body::Body;
-use crate::config::{Config, Field};
+use crate::config::Config;
 use crate::explain::{self, Misfit};
 use crate::fold::fold;
 use crate::lead;
@@ -168,14 +168,16 @@ impl<'a> ItemSearch<'a, '_> {
     /// Adds the configured items. Where only fields are configured that say nothing about the place of
     /// a contact, several leads are found as without a configuration.
     fn take(&mut self, found: LeadCandidates<'a>, config: &Config, body: &'a Value) {
-        let contacts = [&config.fields.phones, &config.fields.emails];
-        let reads = |field: &Option<Field>| {
-            let sources = field.iter().flat_map(|field| &field.0);
-            let mut paths = sources.flat_map(|source| source.paths.iter().chain(&source.join));
-            paths.any(|path| !path.find(body, body).is_empty())
+        let contacts = |item| -> Vec<&'a Value> {
+            let fields = [&config.fields.phones, &config.fields.emails]
+                .into_iter()
+                .flatten();
+            let sources = fields.flat_map(|field| &field.0);
+            let paths = sources.flat_map(|source| source.paths.iter().chain(&source.join));
+            paths.flat_map(|path| path.find(item, body)).collect()
         };
         let is_open = config.defaults && config.items.is_empty() && config.pairs.is_empty();
-        if is_open && !found.many && !contacts.into_iter().any(reads) {
+        if is_open && !found.many && contacts(body).is_empty() {
             self.look_inside(body, "");
             let is_item = |place: &Place<'_>| matches!(place, Place::Item(..));
             if self.places.len() > 1 && self.places.iter().all(is_item) {
@@ -186,6 +188,9 @@ impl<'a> ItemSearch<'a, '_> {
         }
         for (value, path) in found.each() {
             let person = config.defaults.then(|| person_in(value)).flatten();
+            // The configured contact is the lead's: one beside it is another person.
+            let person =
+                person.filter(|person| contacts(value).iter().all(|one| holds(person, one)));
             self.places.push(Place::Item(value, person, path));
         }
     }
@@ -344,6 +349,16 @@ impl<'a> ItemSearch<'a, '_> {
         let note = format!("the leads are taken from the list `{list}`");
         self.notes.push(note);
     }
+}
+
+/// Whether a value is in another one. The parser bounds the depth.
+fn holds(value: &Value, wanted: &Value) -> bool {
+    std::ptr::eq(value, wanted)
+        || match value {
+            Value::Object(fields) => fields.values().any(|inner| holds(inner, wanted)),
+            Value::Array(items) => items.iter().any(|inner| holds(inner, wanted)),
+            _ => false,
+        }
 }
 
 /// Returns the only person in an item that has no contact itself.

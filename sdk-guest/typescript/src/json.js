@@ -86,7 +86,8 @@ function withoutHalves(text) {
 }
 
 function withoutControls(text) {
-  const escaped = (control) => (control.length > 1 ? control : `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const code = (control) => control.charCodeAt(0).toString(16).padStart(4, "0");
+  const escaped = (control) => (control.length > 1 ? control : `\\u${code(control)}`);
   return text.replace(/"[^"\\]*(?:\\[^]?[^"\\]*)*(?:"|$)/g, (text) => text.replace(/\\[^]|[\u0000-\u001f]/g, escaped));
 }
 

@@ -165,7 +165,10 @@ function stepOf(quotedKey, plainKey, bracketKey, filter, quotedText, plainText, 
     return where(filter, quotedText === undefined ? plainText.trim() : unescaped(quotedText));
   }
   const name = plainKey ?? place;
-  return name === "*" ? (plainKey === undefined ? each : all) : plainKey === undefined ? index(Number(name)) : key(name);
+  if (name === "*") {
+    return plainKey === undefined ? each : all;
+  }
+  return plainKey === undefined ? index(Number(name)) : key(name);
 }
 
 function unescaped(quoted) {

@@ -135,9 +135,10 @@ pub fn strength(key: &str) -> u8 {
 const LOCAL_CHARACTERS: usize = 64;
 const LABEL_CHARACTERS: usize = 63;
 
-/// Returns the first address of [`emails`].
+/// Returns the address of a text that has one, as [`emails`] reads it.
 pub fn email(raw: &str) -> Option<String> {
-    emails(raw).into_iter().next()
+    let mut emails = emails(raw).into_iter();
+    emails.next().filter(|_| emails.next().is_none())
 }
 
 /// Returns the e-mail addresses of a text as people and mail programs write them, in lower case.
@@ -208,6 +209,7 @@ mod tests {
             "a..na@example.com",
             "ana@.example.com",
             "Ana Souza <ana>",
+            "ana@example.com, bia@example.com",
             "ana@example..com, ana",
         ] {
             assert_eq!(email(wrong), None, "{wrong}");

@@ -169,7 +169,7 @@ fn new_lead(live: &Live, mut lead: Lead) -> NewLead {
     emails.truncate(limits::LEAD_EMAILS);
     let unread = written
         .into_iter()
-        .filter(|raw| contact::email(raw).is_none());
+        .filter(|raw| contact::emails(raw).is_empty());
     lead.emails = emails.iter().cloned().chain(unread).collect();
     let zone = &connection.time_zone;
     if let Some(zero) = lead
