@@ -30,9 +30,12 @@ mod sender;
 mod template;
 mod tree;
 
+pub mod addresses;
 pub mod form;
+pub mod html;
 pub mod json;
 pub mod multipart;
+pub mod nothing;
 pub mod path;
 pub mod requested;
 #[cfg(test)]

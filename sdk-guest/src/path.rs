@@ -20,8 +20,10 @@ pub struct Path {
 pub enum Step {
     Key(String),
     Index(usize),
-    /// Every element of an array, every value of an object.
+    /// Every element of an array, every value of an object: `*`.
     All,
+    /// Every element: `[*]`. What is there once is its own element, unless only its members lead further.
+    Each,
     /// Elements with this text at the path.
     Where(Vec<Step>, String),
 }
@@ -35,6 +37,14 @@ impl Path {
             &self.steps,
             &mut found,
         );
+        found
+    }
+
+    /// Returns all values in the same way, of elements that repeat each, also where the path has no `[*]`: the path
+    /// of one element in XML is that of many.
+    pub fn find_each<'a>(&self, root: &'a Value) -> Vec<&'a Value> {
+        let mut found = Vec::new();
+        follow(root, &self.steps, true, &mut found);
         found
     }
 
@@ -90,6 +100,14 @@ impl<'de> Deserialize<'de> for Path {
 /// Follows steps. A key that an array does not have is searched in its first element,
 /// because XML and forms repeat elements that other formats send once.
 pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
+    follow(value, steps, false, found);
+}
+
+/// `in_each`: whether a key is searched in all elements of an array.
+fn follow<'a>(value: &'a Value, steps: &[Step], in_each: bool, found: &mut Vec<&'a Value>) {
+    let walk = |value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>| {
+        follow(value, steps, in_each, found);
+    };
     let Some((step, rest)) = steps.split_first() else {
         if !is_absent(value) {
             found.push(value);
@@ -105,8 +123,12 @@ pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
         (Step::Key(key), Value::Array(items)) => {
             if let Some(next) = key.parse().ok().and_then(|index: usize| items.get(index)) {
                 walk(next, rest, found);
-            } else if let Some(first) = items.first() {
-                walk(first, steps, found);
+            } else {
+                let most = if in_each { items.len() } else { 1 };
+                items
+                    .iter()
+                    .take(most)
+                    .for_each(|item| walk(item, steps, found));
             }
         }
         (Step::Index(index), Value::Array(items)) => {
@@ -122,6 +144,19 @@ pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
         (Step::All, Value::Object(fields)) => {
             fields.values().for_each(|item| walk(item, rest, found));
         }
+        (Step::Each, Value::Array(items)) => {
+            items.iter().for_each(|item| walk(item, rest, found));
+        }
+        (Step::Each, once) => {
+            let begin = found.len();
+            let members = once.as_object().into_iter().flatten();
+            if !rest.is_empty() || !members.clone().all(|(_, member)| member.is_object()) {
+                walk(once, rest, found);
+            }
+            if found.len() == begin {
+                members.for_each(|(_, member)| walk(member, rest, found));
+            }
+        }
         (Step::Where(inner, wanted), Value::Array(items)) => {
             let matching = items.iter().filter(|item| holds(item, inner, wanted));
             matching.for_each(|item| walk(item, rest, found));
@@ -133,13 +168,17 @@ pub fn walk<'a>(value: &'a Value, steps: &[Step], found: &mut Vec<&'a Value>) {
     }
 }
 
+/// Returns the member of a name: exactly this one, else one in another case, else the one without the prefix
+/// that the name has in XML (`sf:Id`), whose elements are read without prefixes.
 pub fn get<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
-    fields.get(key).or_else(|| {
+    let alike = |key: &str| {
+        let mut fields = fields.iter();
         fields
-            .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(key))
             .map(|(_, value)| value)
-    })
+    };
+    let local = || key.rsplit_once(':').and_then(|(_, local)| alike(local));
+    fields.get(key).or_else(|| alike(key)).or_else(local)
 }
 
 fn holds(item: &Value, inner: &[Step], wanted: &str) -> bool {
@@ -242,7 +281,7 @@ fn bracket(inner: &str) -> Result<(Step, &str), &'static str> {
     }
     let (index, after) = inner.split_once(']').ok_or(OPEN)?;
     let step = match index.trim() {
-        "*" => Step::All,
+        "*" => Step::Each,
         index => Step::Index(
             index
                 .parse()
@@ -312,6 +351,10 @@ mod tests {
         check("one[?@part=full].#text", &["5"]);
         check("one[0].#text", &["5"]);
         check("tags[*]", &["x", "y"]);
+        check("one[*].#text", &["5"]);
+        check("$.form[*].id", &["7"]);
+        check("$[*].id", &["7"]);
+        check("x:phones[*].x:VALUE", &["3", "4"]);
         check("blank", &[]);
         check("none", &[]);
         check("phones[9].value", &[]);

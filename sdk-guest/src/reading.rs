@@ -6,17 +6,43 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 /// Parses JSON. Half of a surrogate pair in an escape, which ECMAScript writes where a text was
-/// cut within an emoji, is read as U+FFFD. A byte order mark is skipped.
+/// cut within an emoji, is read as U+FFFD, and the end of a line in a text, which templates put there,
+/// as itself. A byte order mark is skipped.
 ///
 /// # Errors
 ///
 /// [`serde_json::Error`] if the text is not JSON, or is not a `T`.
 pub fn parse<T: DeserializeOwned>(json: &str) -> Result<T, serde_json::Error> {
     let json = json.trim_start_matches('\u{feff}');
-    serde_json::from_str(json).or_else(|error| match without_halves(json) {
-        Cow::Owned(whole) => serde_json::from_str(&whole),
-        Cow::Borrowed(_) => Err(error),
+    serde_json::from_str(json).or_else(|error| {
+        let whole = without_halves(json);
+        match (without_controls(&whole), whole) {
+            (Some(plain), _) => serde_json::from_str(&plain),
+            (None, Cow::Owned(whole)) => serde_json::from_str(&whole),
+            (None, Cow::Borrowed(_)) => Err(error),
+        }
     })
+}
+
+/// Returns the JSON text with escapes in place of the control characters in its texts; `None` if there is
+/// none.
+fn without_controls(json: &str) -> Option<String> {
+    let mut out = String::new();
+    let (mut taken, mut in_text, mut is_escaped) = (0, false, false);
+    for (at, byte) in json.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = in_text,
+            b'"' => in_text = !in_text,
+            0..0x20 if in_text => {
+                out.push_str(&json[taken..at]);
+                out.push_str(&format!("\\u{byte:04x}"));
+                taken = at + 1;
+            }
+            _ => {}
+        }
+    }
+    (taken > 0).then(|| out + &json[taken..])
 }
 
 /// Returns the JSON text with `\ufffd` in place of the escapes that are half of a surrogate pair.
@@ -124,6 +150,11 @@ mod tests {
         for wrong in [r"\ud83", r"\ud8 \ud83d", r"\ud83d\é", r"\ud83d\", r"\ug000"] {
             check(wrong, None);
         }
+        check(
+            "Oi,\r\n\t\"Ana\"".replace('"', "\\\"").as_str(),
+            Some("Oi,\r\n\t\"Ana\""),
+        );
+        check("\\\n", None);
         let names: Value = parse(r#"{"a\ud83d": 9007199254740993.10}"#).expect("JSON");
         assert_eq!(names["a\u{fffd}"].to_string(), "9007199254740993.10");
     }

@@ -121,6 +121,9 @@ fn values_are_read_as_sources_write_them() {
             "{case}"
         );
     }
+    for case in each(&all["number"]) {
+        assert_eq!(number(&case["text"], ""), number_in(case), "{case}");
+    }
     for case in each(&all["join"]) {
         let text = |index: usize| case["texts"][index].as_str().map(str::to_owned);
         assert_eq!(join([text(0), text(1)]), string(case, "join"), "{case}");

@@ -8,6 +8,7 @@
 use serde_json::Value;
 
 use crate::path::Path;
+use crate::values::written_number;
 use crate::{is_absent, text_of};
 
 /// Returns the first value that a path leads to.
@@ -29,10 +30,14 @@ pub fn texts(value: &Value, path: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the first number that a path leads to, also one in a text.
+/// Returns the first number that a path leads to, also one in a text, as people write it: `500.000` is five
+/// hundred thousand, and `12,5` is twelve and a half.
 pub fn number(value: &Value, path: &str) -> Option<f64> {
-    let mut texts = list(value, path).into_iter().filter_map(element_text);
-    texts.find_map(|text| text.parse().ok().filter(|number: &f64| number.is_finite()))
+    let mut values = list(value, path).into_iter();
+    values.find_map(|value| match value {
+        Value::Number(number) => number.as_f64(),
+        value => written_number(&element_text(value)?),
+    })
 }
 
 /// Returns the values that a path leads to: the elements of a list, or what is there once.

@@ -5,17 +5,50 @@ use serde_json::Value;
 use crate::text::{digits, present};
 use crate::written_time;
 
-/// Returns texts with a space between; of a first one that ends with the second only the first: some
+/// Returns texts with a space between; of a first one whose last words are the second only the first: some
 /// sources send the whole name as the first.
 pub fn join<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
     let mut texts = texts.into_iter().filter_map(present);
     let mut joined = texts.next()?;
     for text in texts {
-        if !joined.to_lowercase().ends_with(&text.to_lowercase()) {
+        if !ends_with_words(&joined, &text) {
             joined = format!("{joined} {text}");
         }
     }
     Some(joined)
+}
+
+/// Whether the last words of a text are these: `Prado` of `Ana Prado`, not `Chen` of `Yuchen`.
+pub fn ends_with_words(text: &str, words: &str) -> bool {
+    let (text, words) = (text.to_lowercase(), words.to_lowercase());
+    let before = text.strip_suffix(&words);
+    before.is_some_and(|before| before.is_empty() || before.ends_with(char::is_whitespace))
+}
+
+/// Returns the number that a text is. A sign that groups three digits each is none of decimals: `500.000` is
+/// five hundred thousand, as `1.234,56` and `1,234.56` show it in their languages.
+pub fn written_number(text: &str) -> Option<f64> {
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = text.trim_start_matches(['+', '-']);
+    let grouped = || {
+        let point = unsigned.find(['.', ',']).map(|at| &unsigned[at..=at])?;
+        let decimal = if point == "." { ',' } else { '.' };
+        let (whole, decimals) = unsigned.split_once(decimal).unwrap_or((unsigned, "0"));
+        let (first, groups) = whole.split_once(point)?;
+        let is_grouped = (1..=3).contains(&first.len())
+            && !first.starts_with('0')
+            && groups
+                .split(point)
+                .all(|group| group.len() == 3 && is_digits(group));
+        let sign = &text[..text.len() - unsigned.len()];
+        let written = format!("{sign}{}.{decimals}", whole.replace(point, ""));
+        (is_grouped && is_digits(first) && is_digits(decimals)).then_some(written)
+    };
+    let written = grouped().unwrap_or_else(|| text.replace(',', "."));
+    written
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite())
 }
 
 /// Returns a phone as the source wrote it; `None` if it has at most three digits, as an area code alone. A whole

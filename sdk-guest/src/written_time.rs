@@ -7,12 +7,94 @@ use serde_json::Value;
 
 use crate::{epoch_to_rfc3339, text_of, time_text};
 
-/// Returns a time in one of the formats; without any, in epochs, ISO 8601 and day/month/year.
-/// `month_first` reads 03/02/2026 as the second of March.
+/// Returns a time in one of the formats; without any, in epochs, ISO 8601, day/month/year, and as browsers,
+/// mail programs, .NET and databases write one. `month_first` reads 03/02/2026 as the second of March.
 pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<String> {
-    let text = text_of(value)?;
+    let text = text(value)?;
     let read = |text: &str| read_text(text, formats, month_first);
-    read(&text).or_else(|| read(&with_plus(&text)?))
+    let known = read(&text).or_else(|| read(&with_plus(&text)?));
+    known.or_else(|| read(&rearranged(&text).filter(|_| formats.is_empty())?))
+}
+
+/// Returns the text of a time: a scalar's, or that of an object in which a database has it, such as
+/// `{"_seconds": …, "_nanoseconds": …}` or `{"$date": …}`.
+pub fn text(value: &Value) -> Option<String> {
+    let Value::Object(fields) = value else {
+        return text_of(value);
+    };
+    let number = |names: &[&str]| {
+        let found = names.iter().find_map(|name| fields.get(*name))?;
+        text(found)?.parse::<i64>().ok()
+    };
+    if let Some(inner) = fields.get("$date").or(fields.get("$numberLong")) {
+        return text(inner);
+    }
+    let seconds = number(&["_seconds", "seconds"])?;
+    let nanos = number(&["_nanoseconds", "nanoseconds", "nanos"]).unwrap_or(0);
+    let millis = seconds.checked_mul(1_000)?.checked_add(nanos / 1_000_000)?;
+    Some(millis.to_string())
+}
+
+/// Returns in ISO 8601 what JavaScript prints (`Mon Mar 02 2026 09:15:30 GMT-0300 (…)`), what RFC 2822 and C
+/// have, and as an epoch what .NET has: `/Date(1772453730000-0300)/`.
+fn rearranged(text: &str) -> Option<String> {
+    if let Some((_, inner)) = text.split_once("/Date(") {
+        let (epoch, end) = inner.split_once(')')?;
+        let end_of_epoch = epoch.rfind(['+', '-']).filter(|at| *at > 0);
+        let is_whole = end.trim_start_matches('\\') == "/"
+            && text.trim_start_matches('\\').starts_with("/Date");
+        return is_whole.then(|| epoch[..end_of_epoch.unwrap_or(epoch.len())].to_owned());
+    }
+    let spaced = text.get(..MAX_BYTES).unwrap_or(text).replace(',', " ");
+    let words = spaced
+        .split_whitespace()
+        .take_while(|word| !word.starts_with('('));
+    let mut words: Vec<&str> = words.collect();
+    let place = |list: &str, word: &str| {
+        let begin = word.get(..3)?.to_ascii_lowercase();
+        list.split(' ').position(|known| known == begin)
+    };
+    if place("mon tue wed thu fri sat sun", words.first()?).is_some() {
+        words.remove(0);
+    }
+    // C has the year at the end: `Mar 2 09:15:30 2026`.
+    if words.get(2).is_some_and(|clock| clock.contains(':')) {
+        let year = words.pop()?;
+        words.insert(2, year);
+    }
+    let (first, second, year, clock, zone) = match *words {
+        [first, second, year] => (first, second, year, "00:00:00", ""),
+        [first, second, year, clock] => (first, second, year, clock, ""),
+        [first, second, year, clock, zone] => (first, second, year, clock, zone),
+        _ => return None,
+    };
+    let is_day_first = first.starts_with(|c: char| c.is_ascii_digit());
+    let (day, month) = if is_day_first {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    let month = 1 + place("jan feb mar apr may jun jul aug sep oct nov dec", month)?;
+    let zone = iso_zone(zone);
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_date = is_number(day) && is_number(year) && year.len() == 4;
+    is_date.then(|| format!("{year}-{month:02}-{day:0>2}T{clock}{zone}"))
+}
+
+/// More than the longest of these times, whose comment names a zone in words.
+const MAX_BYTES: usize = 120;
+
+/// Returns the offset of a zone: of `GMT-0300`, and of the names that RFC 822 has for those of North America.
+fn iso_zone(zone: &str) -> String {
+    const NAMES: [&str; 8] = ["EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT"];
+    if let Some(at) = NAMES.iter().position(|name| *name == zone) {
+        return format!("-0{}:00", 5 + at / 2 - at % 2);
+    }
+    let bare = ["GMT", "UTC", "UT"]
+        .iter()
+        .find_map(|name| zone.strip_prefix(name));
+    bare.map_or(zone, |offset| if offset.is_empty() { "Z" } else { offset })
+        .to_owned()
 }
 
 /// Returns a time with the plus of its offset, if it was not percent-encoded in a form and arrived as a
@@ -332,6 +414,36 @@ mod tests {
             read(&json!("03/02/2026"), &[], true).as_deref(),
             Some("2026-03-02T00:00:00")
         );
+    }
+
+    #[test]
+    fn times_of_databases_are_read_from_their_objects() {
+        for (value, expect) in [
+            (
+                json!({"_seconds": 1_772_453_730, "_nanoseconds": 5_000_000}),
+                Some("2026-03-02T12:15:30.005Z"),
+            ),
+            (
+                json!({"seconds": "1772453730", "nanos": 0}),
+                Some("2026-03-02T12:15:30Z"),
+            ),
+            (
+                json!({"seconds": 1_772_453_730}),
+                Some("2026-03-02T12:15:30Z"),
+            ),
+            (
+                json!({"$date": "2026-03-02T12:15:30Z"}),
+                Some("2026-03-02T12:15:30Z"),
+            ),
+            (
+                json!({"$date": {"$numberLong": "1772453730000"}}),
+                Some("2026-03-02T12:15:30Z"),
+            ),
+            (json!({"seconds": i64::MAX}), None),
+            (json!({"minutes": 3}), None),
+        ] {
+            assert_eq!(read(&value, &[], false).as_deref(), expect, "{value}");
+        }
     }
 
     #[test]

@@ -2,15 +2,17 @@
 //!
 //! An element that contains only text is that text; any other is an object with its
 //! attributes as `@name`, its text as `#text`, and its children by name; repeated
-//! children are an array. Senders' XML is read, not validated: processing
+//! children are an array. The name of an element is without its prefix, which each
+//! sender chooses. Senders' XML is read, not validated: processing
 //! instructions of any name, comments and document types are skipped. An
-//! entity is one of the five of XML or a character number; any other stays
+//! entity is one of XML or of HTML, or a character number; any other stays
 //! unchanged, so nothing is expanded and nothing is fetched. Depth and the number
 //! of elements are bounded.
 
 use serde_json::{Map, Value};
 
 use crate::Problem;
+use crate::html::add_unescaped;
 
 /// Maximum depth; deeper nesting is not a lead.
 const MAX_DEPTH: usize = 64;
@@ -75,7 +77,7 @@ impl<'a> Reader<'a> {
                 });
             };
             if let Some(element) = open.last_mut() {
-                unescape(&rest[..markup], &mut element.text);
+                add_unescaped(&rest[..markup], &mut element.text);
             }
             self.at += markup;
             let rest = &self.text[self.at..];
@@ -190,7 +192,7 @@ impl<'a> Reader<'a> {
                 .find(quote)
                 .ok_or("an attribute's value is not closed")?;
             let mut value = String::new();
-            unescape(&text[self.at..self.at + length], &mut value);
+            add_unescaped(&text[self.at..self.at + length], &mut value);
             self.at += length + 1;
             fields.insert(format!("@{attribute}"), Value::String(value));
         }
@@ -223,6 +225,10 @@ fn close(open: &mut [Open<'_>], element: Open<'_>) -> Option<Value> {
         mut fields,
         text,
     } = element;
+    let name = match name.rsplit_once(':') {
+        Some((_, local)) if !local.is_empty() => local,
+        _ => name,
+    };
     let text = text.trim();
     let value = if fields.is_empty() {
         Value::String(text.to_owned())
@@ -251,45 +257,6 @@ fn close(open: &mut [Open<'_>], element: Open<'_>) -> Option<Value> {
     None
 }
 
-fn unescape(text: &str, out: &mut String) {
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        // No entity's name is longer; a lone ampersand is not searched far.
-        let end = rest.bytes().take(12).position(|byte| byte == b';');
-        match end.and_then(|end| Some((character(&rest[1..end])?, end))) {
-            Some((character, end)) => {
-                out.push(character);
-                rest = &rest[end + 1..];
-            }
-            None => {
-                out.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    out.push_str(rest);
-}
-
-fn character(entity: &str) -> Option<char> {
-    match entity {
-        "amp" => Some('&'),
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        _ => {
-            let number = entity.strip_prefix('#')?;
-            let code = match number.strip_prefix(['x', 'X']) {
-                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-                None => number.parse().ok()?,
-            };
-            char::from_u32(code).filter(|character| *character != '\0')
-        }
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -300,13 +267,13 @@ mod tests {
     #[test]
     fn elements_attributes_text_and_repeats_become_values() {
         let text = "\u{feff}<?ADF VERSION=\"1.0\"?><?XML x?>\n<!DOCTYPE a [<!ENTITY e \"x\">]>\
-            <!-- <b> --><a k='1 &lt; 2' ><b>x &amp; &#233;&#xe9; &e; &</b><b/>\
-            <c t=\"u\"> text <![CDATA[<raw> & ]]></c><d></d></a>trailing";
+            <!-- <b> --><a k='1 &lt; 2' ><b>x &amp; &#233;&#xe9; &eacute;&e; &</b><b/>\
+            <x:c y:t=\"u\"> text <![CDATA[<raw> & ]]></x:c><d></d></a>trailing";
         assert_eq!(
             parse(text).unwrap(),
             json!({"a": {
-                "@k": "1 < 2", "b": ["x & éé &e; &", ""],
-                "c": {"@t": "u", "#text": "text <raw> &"}, "d": "",
+                "@k": "1 < 2", "b": ["x & éé é&e; &", ""],
+                "c": {"@y:t": "u", "#text": "text <raw> &"}, "d": "",
             }})
         );
     }

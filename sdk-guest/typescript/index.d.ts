@@ -20,8 +20,8 @@ export interface RawNumber {
 export type Json = null | boolean | number | string | RawNumber | Json[] | { [key: string]: Json };
 type Tree = Json | undefined;
 /**
- * Keys joined by dots, `[0]`, `[*]` (each element of a list, each value of an object), `[?key=text]` (elements that
- * have this text there), quoted keys: `"a.b"`.
+ * Keys joined by dots, `[0]`, `[*]` (each element; what is there once is its own), `*` (any key), `[?key=text]`
+ * (elements that have this text there), quoted keys: `"a.b"`.
  */
 export type Path = string;
 
@@ -31,7 +31,10 @@ export function parse(delivery: Delivery): Json;
 export function at(value: Tree, path: Path): Json | undefined;
 /** Returns the first text there, trimmed; of a number its digits as they were sent. */
 export function text(value: Tree, path?: Path): string | undefined;
-/** Returns the first number there, or text that is a number. Ids may have more digits than it keeps: use `text`. */
+/**
+ * Returns the first number there, or text that is a number as people write it: `500.000` or `12,5`. Ids may have
+ * more digits than it keeps: use `text`.
+ */
 export function number(value: Tree, path?: Path): number | undefined;
 /** Returns the values there; of one list its elements. Without a path, of the value itself. */
 export function list(value: Tree, path?: Path): Json[];
@@ -52,13 +55,13 @@ export function jsonText(value: Json): string;
 
 // The values of a lead
 
-/** Joins texts with a space. If the first ends with the second, it is whole. */
+/** Joins texts with a space. If the last words of the first are the second, it is whole. */
 export function join(...texts: Text[]): string | undefined;
 /** Returns a phone, with the codes if it has none; `undefined` for a text that is no phone. */
 export function phone(text: Text, area?: Text, country?: Text): string | undefined;
-/** Returns an e-mail address; `undefined` for a text that is none. */
+/** Returns an e-mail address as it is written; `undefined` for a text without `@`. */
 export function email(text: Text): string | undefined;
-/** Returns an epoch, an ISO time or `31/12/2026 14:30` as the contract has it; `undefined` for a text that is none. */
+/** Returns a time as the contract has it: an epoch, ISO 8601, `31/12/2026 14:30`, or of JavaScript, RFC 2822, .NET. */
 export function time(text: Text): string | undefined;
 /** Whether a text says yes: `true`, `1`, `sim`, … */
 export function yes(text: Text): boolean;

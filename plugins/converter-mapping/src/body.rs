@@ -3,15 +3,27 @@
 //! The content type counts only if the body agrees with it: senders
 //! post JSON as a form and XML as plain text.
 
-use leadhost_sdk::path::Step;
+use std::collections::BTreeMap;
+
+use leadhost_sdk::addresses::addresses;
+use leadhost_sdk::path::{Step, get};
 use leadhost_sdk::{
     Content, Delivery, JSON_TEXTS, Problem, content_text, form, multipart, parse_json,
-    serde_json::Value, xml,
+    serde_json::{Map, Value},
+    text_of, xml,
 };
 
 use crate::config::{Config, Format};
 use crate::fold::fold;
 use crate::heuristics::{is_full_phone, is_unread_phone};
+use crate::people::kinds;
+
+/// A delivery's body.
+pub struct Body {
+    pub root: Value,
+    /// Whether it is XML, in which character references are read already.
+    pub is_xml: bool,
+}
 
 /// Reads the body in the configured format, and decodes the values that are configured as JSON
 /// texts.
@@ -19,13 +31,13 @@ use crate::heuristics::{is_full_phone, is_unread_phone};
 /// # Errors
 ///
 /// [`Problem`] if the body does not have the format.
-pub fn read(config: &Config, delivery: &Delivery) -> Result<Value, Problem> {
-    let mut body = match config.format {
+pub fn read(config: &Config, delivery: &Delivery) -> Result<Body, Problem> {
+    let (mut body, is_xml) = match config.format {
         Format::Auto => guess(delivery)?,
-        Format::Json => delivery.json()?,
-        Format::Form => form_tree(delivery),
-        Format::Multipart => multipart_tree(delivery)?,
-        Format::Xml => xml::parse(&content_text(&delivery.body))?,
+        Format::Json => (delivery.json()?, false),
+        Format::Form => (form_tree(delivery), false),
+        Format::Multipart => (multipart_tree(delivery)?, false),
+        Format::Xml => (xml::parse(&content_text(&delivery.body))?, true),
     };
     // A sender that serialised the body twice.
     if let Value::String(text) = &body
@@ -38,24 +50,26 @@ pub fn read(config: &Config, delivery: &Delivery) -> Result<Value, Problem> {
     }
     if config.defaults {
         decode_usual(&mut body);
+        name_choices(&mut body);
     }
-    Ok(body)
+    Ok(Body { root: body, is_xml })
 }
 
-fn guess(delivery: &Delivery) -> Result<Value, Problem> {
+/// Returns the body, and whether it is XML.
+fn guess(delivery: &Delivery) -> Result<(Value, bool), Problem> {
     let not_multipart = match multipart_tree(delivery) {
-        Ok(tree) => return Ok(tree),
+        Ok(tree) => return Ok((tree, false)),
         Err(problem) => problem,
     };
     let kind = delivery.content_type();
     let text = content_text(&delivery.body);
     let trimmed = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-    match trimmed.chars().next() {
+    let tree = match trimmed.chars().next() {
         // Some sources send all data in the address.
         None if !delivery.query.is_empty() => Ok(tree_with_plus(delivery.query.clone())),
         None => Err(Problem::new("the body is empty")),
         Some('{' | '[') => parse_json(&text),
-        Some('<') => xml::parse(&text),
+        Some('<') => return Ok((xml::parse(&text)?, true)),
         Some(_) if kind.ends_with("json") && !is_form(trimmed) => parse_json(&text),
         Some(_) if kind == "multipart/form-data" && trimmed.trim_end().contains('\n') => {
             Err(not_multipart)
@@ -68,7 +82,8 @@ fn guess(delivery: &Delivery) -> Result<Value, Problem> {
         Some(_) => Err(Problem::new(format!(
             "the body is neither JSON nor XML nor a form (content type `{kind}`)"
         ))),
-    }
+    };
+    Ok((tree?, false))
 }
 
 /// Whether a text is a form in spite of its label: names without spaces, each with a value.
@@ -88,13 +103,19 @@ fn form_tree(delivery: &Delivery) -> Value {
 }
 
 /// Returns the fields of a form as a tree. A plus that is not percent-encoded arrives as a space: before
-/// the digits of a phone it is put back, since no person types a space there.
+/// the digits of a phone and in an address it is put back, since no person types a space there.
 fn tree_with_plus(mut fields: Vec<(String, String)>) -> Value {
     for (name, value) in &mut fields {
         if value.starts_with(' ') && value[1..].starts_with(|c: char| c.is_ascii_digit()) {
             let phone = format!("+{}", &value[1..]);
             if is_full_phone(&phone) && is_unread_phone(&fold(name), &phone) {
                 *value = phone;
+            }
+        }
+        if kinds(&fold(name)).1 && value.trim().matches(' ').count() == 1 {
+            let email = value.trim().replace(' ', "+");
+            if addresses(value).is_empty() && addresses(&email) == [email.as_str()] {
+                *value = email;
             }
         }
     }
@@ -143,12 +164,88 @@ fn decode(value: &mut Value, steps: &[Step]) {
                 decode(next, rest);
             }
         }
-        (Step::All, Value::Array(items)) => items.iter_mut().for_each(|item| decode(item, rest)),
-        (Step::All, Value::Object(fields)) => {
+        (Step::All | Step::Each, Value::Array(items)) => {
+            items.iter_mut().for_each(|item| decode(item, rest));
+        }
+        (Step::All | Step::Each, Value::Object(fields)) => {
             fields.values_mut().for_each(|item| decode(item, rest));
         }
         _ => {}
     }
+}
+
+/// Puts the labels of options in place of their ids where an answer has the ids of options beside it:
+/// `{"value": ["o1"], "options": [{"id": "o1", "text": "Comprar"}]}`. The parser bounds the depth.
+fn name_choices(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(name_choices),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(name_choices);
+            let options = ["options", "choices", "opcoes", "opciones"];
+            let Some(labels) = options
+                .iter()
+                .find_map(|name| labels_of(get(fields, name)?))
+            else {
+                return;
+            };
+            for (name, value) in fields {
+                const ANSWERS: [&str; 8] = [
+                    "value",
+                    "values",
+                    "answer",
+                    "answers",
+                    "valor",
+                    "resposta",
+                    "respuesta",
+                    "selected",
+                ];
+                if ANSWERS.contains(&fold(name).as_str()) {
+                    name_chosen(value, &labels);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn name_chosen(value: &mut Value, labels: &BTreeMap<String, Value>) {
+    let chosen = match value {
+        Value::Array(chosen) => chosen,
+        one => std::slice::from_mut(one),
+    };
+    let label = |value: &Value| labels.get(&text_of(value)?);
+    if chosen.iter().all(|value| label(value).is_some()) {
+        for value in chosen {
+            *value = label(value).cloned().unwrap_or_default();
+        }
+    }
+}
+
+/// Returns the labels of options by their ids.
+fn labels_of(options: &Value) -> Option<BTreeMap<String, Value>> {
+    let first = |fields: &Map<String, Value>, names: &[&str]| {
+        let mut found = names.iter().filter_map(|name| get(fields, name));
+        found.find(|value| text_of(value).is_some()).cloned()
+    };
+    let pair = |option: &Value| {
+        let fields = option.as_object()?;
+        let id = first(fields, &["id", "key", "value", "code"])?;
+        Some((
+            text_of(&id)?,
+            first(fields, &["label", "text", "title", "name", "value"])?,
+        ))
+    };
+    let labels: BTreeMap<_, _> = match options {
+        Value::Array(options) => options.iter().filter_map(pair).collect(),
+        Value::Object(options) => {
+            let named = options.iter().filter(|(_, label)| label.is_string());
+            named
+                .map(|(id, label)| (id.clone(), label.clone()))
+                .collect()
+        }
+        _ => return None,
+    };
+    (!labels.is_empty()).then_some(labels)
 }
 
 /// Form builders send the whole answer as JSON in one field of a form.

@@ -140,6 +140,15 @@ impl Misfit {
     }
 }
 
+/// Returns some of the paths of words for nothing in place of values of the lead.
+pub fn nothings(record: &Record<'_>) -> Vec<String> {
+    let places = record.nothings().iter();
+    places
+        .take(MAX_PATHS)
+        .filter_map(|value| place_of(record, *value))
+        .collect()
+}
+
 /// Returns the path of a value, from the item or else from the body.
 fn place_of(record: &Record<'_>, value: *const Value) -> Option<String> {
     let path =

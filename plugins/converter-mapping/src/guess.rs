@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use leadhost_sdk::nothing::is_nothing;
 use leadhost_sdk::{serde_json::Value, text_of, written_time};
 
 use crate::body::json_in;
@@ -20,8 +21,8 @@ use crate::loose;
 use crate::names;
 use crate::pairs::{self, Pair};
 use crate::people;
-use crate::record::{FIRST_NAMES, Record};
-use crate::view::{View, push, without_numbers};
+use crate::record::{FIRST_NAMES, LAST_NAMES, Record, is_zero_time};
+use crate::view::{View, is_nothing_under, push, without_numbers};
 
 pub struct Guess<'a> {
     views: Vec<View<'a>>,
@@ -76,6 +77,17 @@ impl<'a> Guess<'a> {
         }
         guess.collect_loose(record, configured);
         guess
+    }
+
+    /// Notes the values under usual names that are words for nothing, in place of the lead's.
+    pub fn tell_nothings(&self, record: &mut Record<'a>) {
+        for (name, value) in self.all().flat_map(|view| &view.entries) {
+            let is_known = [FIRST_NAMES, LAST_NAMES].concat().contains(&name.as_str())
+                || names::is_usual(name);
+            if is_known && text_of(value).is_some_and(|text| is_nothing_under(name, &text)) {
+                record.tell_nothing(*value);
+            }
+        }
     }
 
     fn collect(&mut self, record: &mut Record<'a>, value: &'a Value, name: &str, depth: usize) {
@@ -414,7 +426,8 @@ impl<'a> Guess<'a> {
             ] {
                 for name in names {
                     for value in view.values(name).filter(|value| !value.is_object()) {
-                        if let Some(text) = text_of(value).filter(|text| json_in(text).is_none()) {
+                        let text = text_of(value).filter(|text| json_in(text).is_none());
+                        if let Some(text) = text.filter(|text| !is_nothing(text)) {
                             record.mark(value);
                             push(out, text);
                         }
@@ -426,7 +439,8 @@ impl<'a> Guess<'a> {
                     let mut take = |names: &[&str], out: &mut Vec<String>| {
                         let named = |name: &&str| {
                             fields.iter().find(|(key, value)| {
-                                fold(key) == **name && text_of(value).is_some()
+                                let text = text_of(value).filter(|text| !is_nothing(text));
+                                fold(key) == **name && text.is_some()
                             })
                         };
                         if let Some((_, value)) = names.iter().find_map(named)
@@ -467,6 +481,7 @@ impl<'a> Guess<'a> {
                 && hour.contains(':')
                 && let Some(time) =
                     written_time::read(&Value::String(format!("{day} {hour}")), &[], month_first)
+                && !is_zero_time(&time)
             {
                 record.mark(date);
                 record.mark(clock);
@@ -474,9 +489,13 @@ impl<'a> Guess<'a> {
             }
             for name in names::TIMES {
                 for value in view.values(name) {
-                    if let Some(time) = written_time::read(value, &[], month_first) {
-                        record.mark(value);
-                        return Some(time);
+                    match written_time::read(value, &[], month_first) {
+                        Some(time) if is_zero_time(&time) => record.tell_nothing(value),
+                        Some(time) => {
+                            record.mark(value);
+                            return Some(time);
+                        }
+                        None => {}
                     }
                 }
             }

@@ -1,5 +1,7 @@
 //! Heuristics: what a name asks for, and what a text looks like.
 
+use leadhost_sdk::addresses::addresses;
+use leadhost_sdk::nothing::is_nothing;
 use leadhost_sdk::values::{YES, is_test_mark};
 use leadhost_sdk::{digits, serde_json::Value, written_time};
 
@@ -35,20 +37,15 @@ pub fn is_falsehood(text: &str) -> bool {
 
 /// `contact` may hold a name, but also a phone or an address.
 pub fn may_be_name(text: &str) -> bool {
-    text.contains(char::is_alphabetic) && !looks_like_email(text) && json_in(text).is_none()
+    text.contains(char::is_alphabetic)
+        && !looks_like_email(text)
+        && json_in(text).is_none()
+        && !is_nothing(text)
 }
 
-/// Whether the text has the form of an e-mail address.
+/// Whether the text is an e-mail address, or several, as people and programs write them.
 pub fn looks_like_email(text: &str) -> bool {
-    let text = text.trim();
-    let Some((local, domain)) = text.split_once('@') else {
-        return false;
-    };
-    !local.is_empty()
-        && domain.contains('.')
-        && !domain.contains('@')
-        && text.len() <= 254
-        && !text.contains(char::is_whitespace)
+    !addresses(text).is_empty()
 }
 
 /// Whether the text has 8 to 20 digits and few letters, and is not a date.

@@ -6,6 +6,7 @@ use leadhost_sdk::{
     serde_json::{Map, Value},
 };
 
+use crate::body::Body;
 use crate::config::Config;
 use crate::explain::{self, Misfit};
 use crate::fold::fold;
@@ -28,7 +29,7 @@ pub struct ReadItems {
 }
 
 /// Returns the items of a body.
-pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
+pub fn read(config: &Config, delivery: &Delivery, body: &Body) -> ReadItems {
     let is_lead = |value: &Value| {
         let read = lead::item(config, delivery, body, value, None, "", false);
         matches!(read.item.outcome, Outcome::Lead(_))
@@ -39,9 +40,9 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
         has_contact: &|value| lead::has_contact(delivery, body, value),
         is_lead: &is_lead,
     };
-    match found(config, body) {
-        Some(found) if config.is_guessing() => search.guess(found, body),
-        Some(found) => search.take(found),
+    match found(config, &body.root) {
+        Some(found) if config.is_guessing() => search.guess(found, &body.root),
+        Some(found) => search.take(found, config, &body.root),
         None => {
             let item = Item::ignored("there is nothing at the places that `items` names");
             return ReadItems {
@@ -83,6 +84,13 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
                         Some(empty) => empty.retain(|field| of_item.contains(field)),
                         None => empty = Some(of_item),
                     }
+                }
+                if !read.nothings.is_empty() {
+                    notes.push(format!(
+                        "item {}: these values are words for nothing, templates that were not filled, or the time zero, and no field reads them: {}",
+                        items.len(),
+                        lead::quoted(&read.nothings)
+                    ));
                 }
                 // An explanation has them.
                 if !config.explain && !read.unread.is_empty() {
@@ -157,11 +165,34 @@ struct ItemSearch<'a, 'o> {
 }
 
 impl<'a> ItemSearch<'a, '_> {
-    /// Adds the configured items.
-    fn take(&mut self, found: LeadCandidates<'a>) {
-        let items = found.each();
-        self.places
-            .extend(items.map(|(value, path)| Place::Item(value, None, path)));
+    /// Adds the configured items. Where only fields are configured that say nothing about the place of
+    /// a contact, several leads are found as without a configuration.
+    fn take(&mut self, found: LeadCandidates<'a>, config: &Config, body: &'a Value) {
+        let contacts = |item| -> Vec<&'a Value> {
+            let fields = [&config.fields.phones, &config.fields.emails]
+                .into_iter()
+                .flatten();
+            let sources = fields.flat_map(|field| &field.0);
+            let paths = sources.flat_map(|source| source.paths.iter().chain(&source.join));
+            paths.flat_map(|path| path.find(item, body)).collect()
+        };
+        let is_open = config.defaults && config.items.is_empty() && config.pairs.is_empty();
+        if is_open && !found.many && contacts(body).is_empty() {
+            self.look_inside(body, "");
+            let is_item = |place: &Place<'_>| matches!(place, Place::Item(..));
+            if self.places.len() > 1 && self.places.iter().all(is_item) {
+                return;
+            }
+            self.places.clear();
+            self.notes.clear();
+        }
+        for (value, path) in found.each() {
+            let person = config.defaults.then(|| person_in(value)).flatten();
+            // The configured contact is the lead's: one beside it is another person.
+            let person =
+                person.filter(|person| contacts(value).iter().all(|one| holds(person, one)));
+            self.places.push(Place::Item(value, person, path));
+        }
     }
 
     /// Adds a list under a usual name if there is no person beside it; otherwise the people
@@ -320,6 +351,34 @@ impl<'a> ItemSearch<'a, '_> {
     }
 }
 
+/// Whether a value is in another one. The parser bounds the depth.
+fn holds(value: &Value, wanted: &Value) -> bool {
+    std::ptr::eq(value, wanted)
+        || match value {
+            Value::Object(fields) => fields.values().any(|inner| holds(inner, wanted)),
+            Value::Array(items) => items.iter().any(|inner| holds(inner, wanted)),
+            _ => false,
+        }
+}
+
+/// Returns the only person in an item that has no contact itself.
+fn person_in(value: &Value) -> Option<&Value> {
+    if people::has_contact(value) || has_answers(value, 0) || is_event(value) {
+        return None;
+    }
+    let found = match people::candidates(value, None) {
+        found if found.is_empty() => people::sheets(value),
+        found => found,
+    };
+    match found.as_slice() {
+        [one] => match one.value {
+            Value::Array(list) if list.len() == 1 => list.first(),
+            person => person.is_object().then_some(person),
+        },
+        _ => None,
+    }
+}
+
 /// Whether leads are expected in this list, so that no note is needed.
 fn is_usual(path: &str) -> bool {
     path.split('.')
@@ -369,7 +428,7 @@ fn found<'a>(config: &Config, body: &'a Value) -> Option<LeadCandidates<'a>> {
         })
     };
     for path in &config.items {
-        let found = path.find(body, body);
+        let found = path.find_each(body);
         let place = place(path);
         match found.as_slice() {
             // An empty list exists and has no elements.
@@ -377,15 +436,21 @@ fn found<'a>(config: &Config, body: &'a Value) -> Option<LeadCandidates<'a>> {
             [] => {}
             // A list without [*]: its elements are the leads.
             [Value::Array(items)] => return of(items.iter().collect(), place, true),
-            [_] if !path.steps.contains(&Step::All) => return of(found, place, false),
+            [_] if !is_of_many(path) => return of(found, place, false),
             _ => return of(found, place, true),
         }
     }
     None
 }
 
+fn is_of_many(path: &Path) -> bool {
+    path.steps
+        .iter()
+        .any(|step| matches!(step, Step::All | Step::Each))
+}
+
 fn is_empty_list(path: &Path, body: &Value) -> bool {
-    let Some((Step::All, steps)) = path.steps.split_last() else {
+    let Some((Step::All | Step::Each, steps)) = path.steps.split_last() else {
         return false;
     };
     let mut value = body;
@@ -406,7 +471,7 @@ fn place(path: &Path) -> String {
     let keys = path.steps.iter().filter_map(|step| match step {
         Step::Key(key) => Some(key.clone()),
         Step::Index(index) => Some(index.to_string()),
-        Step::All | Step::Where(..) => None,
+        Step::All | Step::Each | Step::Where(..) => None,
     });
     keys.collect::<Vec<_>>().join(".")
 }

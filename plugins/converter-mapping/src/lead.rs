@@ -4,10 +4,11 @@ use leadhost_sdk::path::Step;
 use leadhost_sdk::values::is_test_mark;
 use leadhost_sdk::{Delivery, Item, Lead, Outcome, serde_json::Value};
 
+use crate::body::Body;
 use crate::config::{Attributes, Config, Field};
 use crate::explain::{self, Misfit};
 use crate::guess::Guess;
-use crate::heuristics::{is_truth, looks_like_email};
+use crate::heuristics::looks_like_email;
 use crate::leftover;
 use crate::pairs;
 use crate::people::Identity;
@@ -30,6 +31,8 @@ pub struct ReadItem {
     pub misfits: Vec<Misfit>,
     /// Paths of values that look like the lead's phone or address, and that no field reads.
     pub unread: Vec<String>,
+    /// Paths of words for nothing in place of values of the lead.
+    pub nothings: Vec<String>,
 }
 
 impl From<Item> for ReadItem {
@@ -41,6 +44,7 @@ impl From<Item> for ReadItem {
             empty: None,
             misfits: Vec::new(),
             unread: Vec::new(),
+            nothings: Vec::new(),
         }
     }
 }
@@ -51,18 +55,20 @@ impl From<Item> for ReadItem {
 pub fn item(
     config: &Config,
     delivery: &Delivery,
-    root: &Value,
+    body: &Body,
     value: &Value,
     person: Option<&Value>,
     path: &str,
     is_explained: bool,
 ) -> ReadItem {
-    let mut record = Record::new(value, root, delivery);
+    let mut record = Record::new(value, body, delivery);
     record.person = person;
     let mut missing = Vec::new();
     for (index, pairs) in config.pairs.iter().enumerate() {
-        record.pairs.extend(pairs::configured(pairs, value, root));
-        if pairs.list.find(value, root).is_empty() {
+        record
+            .pairs
+            .extend(pairs::configured(pairs, value, &body.root));
+        if pairs.list.find(value, &body.root).is_empty() {
             missing.push(match config.pairs.len() {
                 1 => "pairs.in".to_owned(),
                 _ => format!("pairs[{index}].in"),
@@ -93,6 +99,10 @@ pub fn item(
             false => Vec::new(),
         },
         unread,
+        nothings: match is_explained {
+            true => explain::nothings(&record),
+            false => Vec::new(),
+        },
     };
     if !config.is_guessing() || matches!(read.item.outcome, Outcome::Lead(_)) {
         return read;
@@ -112,8 +122,8 @@ pub fn item(
 }
 
 /// Whether a phone or an address is found in the item without configuration.
-pub fn has_contact(delivery: &Delivery, root: &Value, value: &Value) -> bool {
-    let mut record = Record::new(value, root, delivery);
+pub fn has_contact(delivery: &Delivery, body: &Body, value: &Value) -> bool {
+    let mut record = Record::new(value, body, delivery);
     let guess = Guess::new(&mut record);
     !guess.phones(&mut record).is_empty() || !guess.emails(&mut record).is_empty()
 }
@@ -142,6 +152,9 @@ fn read<'a>(
     let fields = &config.fields;
     let guess = config.defaults.then(|| Guess::new(record));
     let guess = guess.as_ref();
+    if let Some(guess) = guess {
+        guess.tell_nothings(record);
+    }
     let month_first = record.delivery.context_value("region") == Some("US");
 
     record.reading("externalId", fields.external_id.is_some());
@@ -228,6 +241,7 @@ fn read<'a>(
         record.reading("name", false);
         name = guess.and_then(|guess| guess.own_name(record));
     }
+    let [name, message] = [name, message].map(|text| text.map(|text| record.plain(text)));
 
     let mut lead = Lead::new()
         .external_id(external_id)
@@ -264,8 +278,8 @@ fn read<'a>(
     record.reading("consents", true);
     for (purpose, field) in &fields.consents {
         record.reading_part(purpose);
-        if let Some(answer) = record.first(field) {
-            lead = lead.consent(purpose, is_truth(&answer), "");
+        if let Some(granted) = record.is_granted(field) {
+            lead = lead.consent(purpose, granted, "");
         }
     }
     if config.explain {

@@ -14,6 +14,7 @@ mod fold;
 mod guess;
 mod heuristics;
 mod items;
+mod kind;
 mod lead;
 mod leftover;
 mod loose;

@@ -922,6 +922,20 @@ pub fn is_container(name: &str) -> bool {
     IS_CONTAINER.contains(name)
 }
 
+/// Whether a folded name is a usual one of the lead's id, name, contacts, message or listing.
+pub fn is_usual(name: &str) -> bool {
+    let lists = [
+        IDS,
+        PLAIN_IDS,
+        FULL_NAMES,
+        NAMES,
+        MESSAGES,
+        CLIENT_LISTINGS,
+        PORTAL_LISTINGS,
+    ];
+    is_contact(name) || lists.iter().any(|list| list.contains(&name))
+}
+
 /// Whether a folded name is a usual one of a phone.
 pub fn is_phone(name: &str) -> bool {
     IS_PHONE.contains(name)

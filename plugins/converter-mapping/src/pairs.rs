@@ -1,7 +1,7 @@
 //! Questions and answers: sources with user-defined forms send a list of names and
 //! values instead of fields.
 
-use leadhost_sdk::path::{Path, Step, walk};
+use leadhost_sdk::path::{Path, Step, get, walk};
 use leadhost_sdk::{is_absent, serde_json::Value, text_of};
 
 use crate::config::{Labels, Pairs};
@@ -147,7 +147,10 @@ fn usual<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
         }
         // Form builders index the fields by name.
         Value::Object(fields)
-            if !fields.is_empty() && fields.values().all(|field| field.get("value").is_some()) =>
+            if !fields.is_empty()
+                && fields
+                    .values()
+                    .all(|field| member(field, "value").is_some()) =>
         {
             fields
                 .iter()
@@ -176,9 +179,14 @@ const VALUES: [&str; 11] = [
 /// Those that may be the question's as well.
 const QUESTIONS_TOO: [&str; 2] = ["text", "content"];
 
+/// Returns the member of an object, whose name may be in another case.
+fn member<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
+    get(object.as_object()?, name)
+}
+
 /// Whether the question has no answer.
 fn says_nothing(item: &Value) -> bool {
-    let answers = VALUES.iter().filter_map(|name| item.get(name));
+    let answers = VALUES.iter().filter_map(|name| member(item, name));
     let mut answers = answers.peekable();
     is_absent(item) || answers.peek().is_some() && answers.all(is_absent)
 }
@@ -195,7 +203,7 @@ pub fn is_record(item: &Value) -> bool {
     const ASKING: [&str; 5] = ["question", "pergunta", "pregunta", "label", "title"];
     const IDS: [&str; 2] = ["id", "key"];
     let text = |names: &[&str]| {
-        let values = names.iter().filter_map(|name| item.get(name));
+        let values = names.iter().filter_map(|name| member(item, name));
         values.filter_map(text_of).next()
     };
     if text(&ASKING).is_some() {
@@ -209,7 +217,7 @@ pub fn is_record(item: &Value) -> bool {
     }
     let id = text(&IDS).filter(|id| !is_others(&fold(id)));
     let is_apart = name.is_none() && id.is_some();
-    let mut values = VALUES.iter().filter_map(|name| item.get(name));
+    let mut values = VALUES.iter().filter_map(|name| member(item, name));
     people::has_contact(item)
         || values.any(|value| holds_answers(value) || is_apart && people::has_contact(value))
 }
@@ -231,14 +239,13 @@ fn holds_answers(value: &Value) -> bool {
 type Titles<'a> = Vec<(&'a Value, &'a Value)>;
 
 fn titles(beside: &Value) -> Titles<'_> {
-    let questions = beside
-        .get("definition")
-        .and_then(|definition| definition.get("fields"))
-        .or_else(|| beside.get("questions"))
+    let questions = member(beside, "definition")
+        .and_then(|definition| member(definition, "fields"))
+        .or_else(|| member(beside, "questions"))
         .and_then(Value::as_array);
     let entries = questions.into_iter().flatten();
     entries
-        .filter_map(|question| Some((question.get("id")?, question.get("title")?)))
+        .filter_map(|question| Some((member(question, "id")?, member(question, "title")?)))
         .collect()
 }
 
@@ -272,9 +279,13 @@ const NAMES: [&str; 13] = [
 /// Returns the value whose key is the name of its type. A field of the type `name` has the
 /// question under `name`.
 fn typed(item: &Value) -> Option<&Value> {
-    let kind = item.get("type")?.as_str()?;
-    let is_question = kind == "type" || NAMES.contains(&kind);
-    if is_question { None } else { item.get(kind) }
+    let kind = member(item, "type")?.as_str()?.to_ascii_lowercase();
+    let is_question = kind == "type" || NAMES.contains(&kind.as_str());
+    if is_question {
+        None
+    } else {
+        member(item, &kind)
+    }
 }
 
 /// Returns a pair, without asking whether it is a record.
@@ -298,14 +309,14 @@ fn raw<'a>(
     let text = |names: &[&str]| {
         names
             .iter()
-            .find_map(|name| fields.get(*name).and_then(text_of))
+            .find_map(|name| get(fields, name).and_then(text_of))
     };
-    let field = fields.get("field").filter(|field| field.is_object());
+    let field = get(fields, "field").filter(|field| field.is_object());
     let name = match (key, field) {
         (Some(key), _) => key.to_owned(),
         (None, Some(field)) => ["ref", "id", "name"]
             .iter()
-            .find_map(|name| field.get(name).and_then(text_of))?,
+            .find_map(|name| member(field, name).and_then(text_of))?,
         (None, None) => text(&NAMES)?,
     };
     let typed = typed(item);
@@ -313,7 +324,7 @@ fn raw<'a>(
     if typed.is_none() && fields.keys().any(|key| is_contact(&fold(key))) {
         return None;
     }
-    let value = |name: &&str| fields.get(*name).filter(|value| !is_absent(value));
+    let value = |name: &&str| get(fields, name).filter(|value| !is_absent(value));
     // `{"type": "email", "email": "E-mail", "value": "..."}` has the question under its type.
     let telling = VALUES.iter().filter(|name| !QUESTIONS_TOO.contains(*name));
     let value = telling
@@ -322,8 +333,8 @@ fn raw<'a>(
         .or(typed)
         .or_else(|| VALUES.iter().find_map(value))?;
     let value = chosen(value);
-    let title = field.and_then(|field| field.get("title")).or_else(|| {
-        let id = field?.get("id")?;
+    let title = field.and_then(|field| member(field, "title")).or_else(|| {
+        let id = member(field?, "id")?;
         titles
             .iter()
             .find(|(own, _)| *own == id)
@@ -345,7 +356,7 @@ fn raw<'a>(
 pub fn chosen(value: &Value) -> &Value {
     let inner = ["label", "labels", "other"]
         .iter()
-        .find_map(|name| value.get(name));
+        .find_map(|name| member(value, name));
     inner.unwrap_or(value)
 }
 

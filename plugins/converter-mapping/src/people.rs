@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use leadhost_sdk::addresses::addresses;
 use leadhost_sdk::{digits, is_absent, serde_json::Value};
 
 use crate::fold::fold;
@@ -337,7 +338,7 @@ pub fn has_kinds(value: &Value) -> (bool, bool) {
 
 /// Returns the members of an object of several contacts, which say of which kind each is:
 /// `{"main": "…", "home": "…"}`. An object with other texts is not one.
-pub fn members(value: &Value, is_contact: impl Fn(&Value) -> bool) -> Vec<&Value> {
+pub fn members(value: &Value, is_contact: impl Fn(&Value) -> bool) -> Vec<(&String, &Value)> {
     let fields = value.as_object().into_iter().flatten();
     let given = fields.filter(|(_, node)| !is_absent(node));
     let mut found = Vec::new();
@@ -345,7 +346,7 @@ pub fn members(value: &Value, is_contact: impl Fn(&Value) -> bool) -> Vec<&Value
         if !node.is_string() || is_others(&fold(key)) || !is_contact(node) {
             return Vec::new();
         }
-        found.push(node);
+        found.push((key, node));
     }
     found
 }
@@ -395,11 +396,11 @@ pub fn kinds(name: &str) -> (bool, bool) {
 
 fn contact(value: &Value, (is_phone, is_email): (bool, bool)) -> Option<Contact> {
     let phone = || phone_text(value).filter(|text| looks_like_phone(text));
-    let email = || email_text(value).filter(|text| looks_like_email(text));
+    let email = || addresses(&email_text(value)?).into_iter().next();
     let phone = is_phone.then(phone).flatten();
     phone
         .map(|text| Contact::Phone(digits(&text)))
-        .or_else(|| Some(Contact::Email(is_email.then(email)??.trim().to_lowercase())))
+        .or_else(|| Some(Contact::Email(is_email.then(email)??.to_lowercase())))
 }
 
 /// The identity of a person.
@@ -421,7 +422,8 @@ impl Identity {
             phones: phones.into_iter().map(|phone| digits(phone)).collect(),
             emails: emails
                 .into_iter()
-                .map(|email| email.trim().to_lowercase())
+                .flat_map(|email| addresses(email))
+                .map(|email| email.to_lowercase())
                 .collect(),
         }
     }

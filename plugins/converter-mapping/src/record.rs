@@ -1,16 +1,20 @@
 //! One item while it is read: finds the values of paths, and records which values are
 //! used in the lead, so that all others become attributes.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use leadhost_sdk::nothing::{is_no_id, is_nothing};
 use leadhost_sdk::path::{Path, Step, get, walk};
 use leadhost_sdk::values::{is_test_mark, whole_number};
 use leadhost_sdk::written_time;
-use leadhost_sdk::{Delivery, digits, serde_json::Value, text_of};
+use leadhost_sdk::{Delivery, digits, html, join, serde_json::Value, text_of};
 
+use crate::body::Body;
 use crate::config::{Condition, Field, Source, is_same};
 use crate::fold::fold;
 use crate::heuristics::{is_falsehood, is_truth};
+use crate::kind::rank;
 use crate::leftover::Leftover;
 use crate::pairs::Pair;
 use crate::people::Identity;
@@ -21,6 +25,7 @@ pub struct Record<'a> {
     pub item: &'a Value,
     pub root: &'a Value,
     pub delivery: &'a Delivery,
+    is_xml: bool,
     /// The object in the item that is the person, if its name does not say so.
     pub person: Option<&'a Value>,
     pub pairs: Vec<Pair<'a>>,
@@ -36,6 +41,8 @@ pub struct Record<'a> {
     empty: Vec<String>,
     /// Configured fields that found a value of another kind, with such values.
     misfits: Vec<(&'static str, Vec<*const Value>)>,
+    /// Values that are words for nothing, in place of a value of the lead.
+    nothings: Vec<*const Value>,
 }
 
 /// A value that was read for a field.
@@ -52,6 +59,8 @@ pub struct ReadValue {
 pub struct FoundText<'c> {
     pub text: String,
     pub source: &'c Source,
+    /// The first of its values.
+    value: Option<*const Value>,
 }
 
 /// A text as the source writes it, and the addresses of its values.
@@ -61,12 +70,13 @@ struct Raw {
 }
 
 impl<'a> Record<'a> {
-    /// Returns an item of which no value is used yet. `root` is the whole body.
-    pub fn new(item: &'a Value, root: &'a Value, delivery: &'a Delivery) -> Self {
+    /// Returns an item of which no value is used yet.
+    pub fn new(item: &'a Value, body: &'a Body, delivery: &'a Delivery) -> Self {
         Self {
             item,
-            root,
+            root: &body.root,
             delivery,
+            is_xml: body.is_xml,
             person: None,
             pairs: Vec::new(),
             used: BTreeSet::new(),
@@ -75,6 +85,27 @@ impl<'a> Record<'a> {
             part: String::new(),
             empty: Vec::new(),
             misfits: Vec::new(),
+            nothings: Vec::new(),
+        }
+    }
+
+    /// Returns the values that are words for nothing, templates that were not filled, or the time zero.
+    pub fn nothings(&self) -> &[*const Value] {
+        &self.nothings
+    }
+
+    /// Notes a value that is such a word in place of one of the lead.
+    pub fn tell_nothing(&mut self, value: *const Value) {
+        if !self.nothings.contains(&value) {
+            self.nothings.push(value);
+        }
+    }
+
+    /// Returns a text with the characters of its HTML references, which are read once.
+    pub fn plain(&self, text: String) -> String {
+        match self.is_xml {
+            true => text,
+            false => html::unescaped(&text).into_owned(),
         }
     }
 
@@ -174,16 +205,49 @@ impl<'a> Record<'a> {
     /// Returns the phones of a field, best first. A text with at most three digits, such as an
     /// area code alone, is no phone.
     /// A path that ends at the number has the country beside it.
+    /// Of one path the kinds of the phones decide, unless it chooses one itself.
     pub fn phones(&mut self, field: &Field) -> Vec<String> {
-        let beside = self.around(field);
-        let text = |node: &Value| {
+        let fits = |text: &str| digits(text).len() > 3 && !is_test_mark(text);
+        let text = |node: &Value, around: Option<&Value>| {
             let text = phone_in_full(node)?;
-            let around = beside.get(&std::ptr::from_ref(node));
             Some(around.map_or_else(|| text.clone(), |around| in_country_of(&text, around)))
         };
-        let fits = |_: &Source, text: &str| digits(text).len() > 3 && !is_test_mark(text);
-        let found = self.read(field, true, text, fits).into_iter();
-        found.map(|found| found.text).collect()
+        self.contacts(field, text, fits)
+    }
+
+    fn contacts(
+        &mut self,
+        field: &Field,
+        text: impl Fn(&Value, Option<&Value>) -> Option<String>,
+        fits: impl Fn(&str) -> bool,
+    ) -> Vec<String> {
+        let beside = self.around(field);
+        let paths = || field.0.iter().flat_map(|source| &source.paths);
+        let is_chosen = paths().any(|path| {
+            path.steps
+                .iter()
+                .any(|step| matches!(step, Step::Where(..)))
+        });
+        let ranks = RefCell::new(BTreeMap::new());
+        let text = |node: &Value| {
+            let around = beside.get(&std::ptr::from_ref(node)).copied();
+            let rank = rank(around.unwrap_or(node)).or(is_chosen.then_some(u8::MAX))?;
+            ranks.borrow_mut().insert(std::ptr::from_ref(node), rank);
+            text(node, around)
+        };
+        let mut found = self.read(field, true, &text, |_, text| fits(text));
+        // The order of the sources is the configured one.
+        found.sort_by_key(|found| {
+            let source = field
+                .0
+                .iter()
+                .position(|source| std::ptr::eq(source, found.source));
+            let rank = found
+                .value
+                .and_then(|value| ranks.borrow().get(&value).copied());
+            (source, rank.filter(|_| !is_chosen))
+        });
+        found.into_iter().map(|found| found.text).collect()
     }
 
     /// Returns the objects whose member a path of the field ends at, by the address of the member.
@@ -201,9 +265,8 @@ impl<'a> Record<'a> {
 
     /// Returns the e-mail addresses of a field, best first. A text without `@` is none.
     pub fn emails(&mut self, field: &Field) -> Vec<String> {
-        let fits = |_: &Source, text: &str| text.contains('@') && !is_test_mark(text);
-        let found = self.read(field, true, text_of_node, fits).into_iter();
-        found.map(|found| found.text).collect()
+        let fits = |text: &str| text.contains('@') && !is_test_mark(text);
+        self.contacts(field, |node, _| text_of_node(node), fits)
     }
 
     /// Returns whether a value of the item is one that Meta sends for a test lead.
@@ -215,7 +278,13 @@ impl<'a> Record<'a> {
     /// Returns whether the first text of a field that is a word for yes or no means yes.
     pub fn truth(&mut self, field: &Field) -> Option<bool> {
         let fits = |_: &Source, text: &str| is_truth(text) || is_falsehood(text);
-        let found = self.read(field, false, text_of_node, fits);
+        let found = self.read(field, false, ticked, fits);
+        found.first().map(|found| is_truth(&found.text))
+    }
+
+    /// Returns whether the first text of a field means yes.
+    pub fn is_granted(&mut self, field: &Field) -> Option<bool> {
+        let found = self.read(field, false, ticked, |_, _| true);
         found.first().map(|found| is_truth(&found.text))
     }
 
@@ -246,10 +315,13 @@ impl<'a> Record<'a> {
     /// Returns the first readable time of a field.
     pub fn time(&mut self, field: &Field, month_first: bool) -> Option<String> {
         let time = |source: &Source, text: &str| {
-            written_time::read(&Value::String(text.to_owned()), &source.format, month_first)
+            let text = Value::String(text.to_owned());
+            written_time::read(&text, &source.format, month_first)
+                .filter(|time| !is_zero_time(time))
         };
         let fits = |source: &Source, text: &str| time(source, text).is_some();
-        let found = self.read(field, true, text_of_node, fits);
+        let text = |node: &Value| text_of_node(node).or_else(|| written_time::text(node));
+        let found = self.read(field, true, text, fits);
         found
             .first()
             .and_then(|found| time(found.source, &found.text))
@@ -268,17 +340,28 @@ impl<'a> Record<'a> {
         for source in &field.0 {
             for raw in self.raw(source, all, text) {
                 let text = transform(source, &raw.text);
+                if text.as_deref().is_some_and(|text| self.is_nothing(text)) {
+                    raw.from
+                        .into_iter()
+                        .for_each(|value| self.tell_nothing(value));
+                    continue;
+                }
                 let is_lost = text.is_none() && !source.empties(&raw.text);
                 if is_lost || text.as_deref().is_some_and(|text| !fits(source, text)) {
                     self.tell_misfit(raw.from);
                     continue;
                 }
+                let value = raw.from.first().copied();
                 raw.from.into_iter().for_each(|value| self.mark_at(value));
                 if let Some(text) = text
                     && (all || out.is_empty())
                     && !out.iter().any(|found| found.text == text)
                 {
-                    out.push(FoundText { text, source });
+                    out.push(FoundText {
+                        text,
+                        source,
+                        value,
+                    });
                 }
             }
             if !all && !out.is_empty() {
@@ -289,6 +372,14 @@ impl<'a> Record<'a> {
             self.tell_empty();
         }
         out
+    }
+
+    /// Whether a text of the field is a word for nothing.
+    fn is_nothing(&self, text: &str) -> bool {
+        match self.field.0 {
+            "externalId" => is_no_id(text),
+            _ => is_nothing(text),
+        }
     }
 
     fn tell_empty(&mut self) {
@@ -329,7 +420,8 @@ impl<'a> Record<'a> {
             let (mut parts, mut from) = (Vec::new(), Vec::new());
             for path in &source.join {
                 for value in self.find(path).into_iter().take(1) {
-                    let texts = texts(value, text);
+                    let mut texts = texts(value, text);
+                    texts.retain(|raw| is_part(&raw.text));
                     from.extend(texts.iter().flat_map(|raw| raw.from.iter().copied()));
                     parts.extend(texts.into_iter().next().map(|raw| raw.text));
                 }
@@ -522,7 +614,7 @@ fn node_with(value: &Value, text: fn(&Value) -> Option<String>) -> Option<String
             "#text", "value", "number", "address", "full", "label", "code",
         ]
         .iter()
-        .find_map(|name| fields.get(*name).and_then(text)),
+        .find_map(|name| get(fields, name).and_then(text)),
         other => text(other),
     }
 }
@@ -539,10 +631,6 @@ pub fn number_text(value: &Value) -> Option<String> {
 
 /// Returns a name: a text, an object of its parts, or XML elements that are its parts.
 pub fn name_text(value: &Value) -> Option<String> {
-    let join = |parts: [Option<String>; 2]| {
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        (!parts.is_empty()).then(|| parts.join(" "))
-    };
     match value {
         Value::Object(fields) => {
             let part = |names: &[&str]| {
@@ -550,6 +638,7 @@ pub fn name_text(value: &Value) -> Option<String> {
                     .iter()
                     .find(|(key, _)| names.contains(&fold(key).as_str()))
                     .and_then(|(_, value)| text_of(value))
+                    .filter(|text| is_part(text))
             };
             let last = || {
                 part(&LAST_NAMES).or_else(|| {
@@ -569,11 +658,30 @@ pub fn name_text(value: &Value) -> Option<String> {
                     .iter()
                     .find(|item| item.get("@part").and_then(Value::as_str) == Some(wanted))
                     .and_then(text_of_node)
+                    .filter(|text| is_part(text))
             };
             part("full").or_else(|| join([part("first"), part("last")]))
         }
         other => text_of(other),
     }
+}
+
+/// Whether a part of a name is one: no word for nothing. Some of these are names, beside another one.
+pub fn is_part(text: &str) -> bool {
+    !is_nothing(text) || matches!(text.trim(), "Null" | "Nil" | "Nan")
+}
+
+/// Whether a time is before any lead could be sent: what programs print for none, such as the years 1 and 1900
+/// and the begin of 1970.
+pub fn is_zero_time(time: &str) -> bool {
+    time < "1980"
+}
+
+/// Returns the text of an answer; of a box with a hidden field beside it, which a form sends as `0` and `1`, the
+/// one that says yes.
+fn ticked(value: &Value) -> Option<String> {
+    let texts = value.as_array().into_iter().flatten().filter_map(text_of);
+    text_of_node(value).or_else(|| texts.into_iter().find(|text| is_truth(text)))
 }
 
 pub const FIRST_NAMES: [&str; 13] = [

@@ -6,6 +6,7 @@ mod answers;
 mod bodies;
 mod credentials;
 mod people;
+mod values;
 
 use leadhost_golden::{Call, Case};
 use leadhost_input::Schema;

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use leadhost_sdk::nothing::{is_no_id, is_nothing};
+use leadhost_sdk::path::get;
 use leadhost_sdk::values::{is_code, is_iso_code, is_test_mark, with_codes};
-use leadhost_sdk::{digits, is_absent, serde_json::Value, text_of};
+use leadhost_sdk::{digits, is_absent, join, serde_json::Value, text_of};
 
 use crate::body::json_in;
 use crate::fold::fold;
@@ -12,11 +14,12 @@ use crate::heuristics::{
     Part, is_full_phone, is_name_question, is_others, is_phone_name, looks_like_email,
     looks_like_phone, may_be_name, owned_name_part,
 };
+use crate::kind::{rank_of_word, ranked};
 use crate::names;
 use crate::people::{has_both, members};
 use crate::record::{
-    FIRST_NAMES, FRENCH_FIRST_NAME, FRENCH_LAST_NAME, LAST_NAMES, Record, name_text, number_text,
-    phone_of_node, text_of_node,
+    FIRST_NAMES, FRENCH_FIRST_NAME, FRENCH_LAST_NAME, LAST_NAMES, Record, is_part, name_text,
+    number_text, phone_of_node, text_of_node,
 };
 
 /// One place that may contain fields of the lead.
@@ -64,14 +67,14 @@ impl<'a> View<'a> {
                 // Attributes of an XML element, or a CRM's history, are beside the value.
                 let text = match value {
                     Value::Object(fields) => {
-                        let inner = fields.get("#text").or_else(|| fields.get("value"));
+                        let inner = get(fields, "#text").or_else(|| get(fields, "value"));
                         inner.and_then(text_of)
                     }
                     other => text_of(other),
                 };
                 // JSON is for programs, and may contain people.
                 let text = text.filter(|text| json_in(text).is_none())?;
-                Some((value, text))
+                (!is_nothing_under(name, &text)).then_some((value, text))
             })
         })
     }
@@ -118,12 +121,9 @@ impl<'a> View<'a> {
                 .collect(),
         };
         parts.iter().for_each(|(value, _)| record.mark(value));
-        let texts: Vec<String> = parts.into_iter().map(|(_, text)| text).collect();
-        match texts.is_empty() {
-            true if self.lead => self.name(record, true),
-            true => None,
-            false => Some(texts.join(" ")),
-        }
+        let mut texts = parts.into_iter().map(|(_, text)| text);
+        let name = join([texts.next(), texts.next()]);
+        name.or_else(|| self.lead.then(|| self.name(record, true))?)
     }
 
     /// Returns a name; `plain` says whether the key `name` itself counts here.
@@ -140,12 +140,8 @@ impl<'a> View<'a> {
         if let (Some((first_value, first)), Some((last_value, last))) = (&first, &last) {
             record.mark(first_value);
             record.mark(last_value);
-            let whole = first.to_lowercase().ends_with(&last.to_lowercase());
-            return Some(if whole {
-                first.clone()
-            } else {
-                format!("{first} {last}")
-            });
+            return join([Some(first.clone()), Some(last.clone())])
+                .filter(|name| !is_nothing(name));
         }
         if !plain {
             return None;
@@ -163,14 +159,15 @@ impl<'a> View<'a> {
         if self.questions {
             let asked = self.entries.iter().find(|(name, value)| {
                 is_name_question(name)
-                    && text_of(value).is_some_and(|text| !looks_like_email(&text))
+                    && text_of(value)
+                        .is_some_and(|text| !looks_like_email(&text) && !is_nothing(&text))
             });
             if let Some((_, value)) = asked {
                 record.mark(value);
                 return text_of(value);
             }
         }
-        let (value, name) = first.or(last)?;
+        let (value, name) = first.or(last).filter(|(_, name)| !is_nothing(name))?;
         record.mark(value);
         Some(name)
     }
@@ -214,7 +211,12 @@ impl<'a> View<'a> {
         for name in names.iter().filter(is_plural) {
             for value in self.values(name).filter(|value| !has_both(value)) {
                 let is_contact = |node: &Value| text_of(node).is_some_and(|text| fits(&text));
-                for node in members(value, is_contact) {
+                let found = members(value, is_contact).into_iter();
+                let ranked =
+                    found.filter_map(|(key, node)| Some((rank_of_word(&fold(key))?, node)));
+                let mut ranked: Vec<_> = ranked.collect();
+                ranked.sort_by_key(|(rank, _)| *rank);
+                for (_, node) in ranked {
                     record.mark(node);
                     out.extend(text_of(node));
                 }
@@ -393,13 +395,22 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns the contacts in a value, without people: the elements of a list, or the value.
-fn nodes(value: &Value) -> impl Iterator<Item = &Value> {
+/// Returns the contacts in a value, likeliest first, without people: the elements of a list, or the value.
+fn nodes(value: &Value) -> Vec<&Value> {
     let nodes = match value {
         Value::Array(items) => items,
         one => std::slice::from_ref(one),
     };
-    nodes.iter().filter(|node| !has_both(node))
+    ranked(nodes.iter().filter(|node| !has_both(node)))
+}
+
+/// Whether the text of a field with this folded name is a word for nothing. Some of them are parts of a name.
+pub fn is_nothing_under(name: &str, text: &str) -> bool {
+    if names::IDS.contains(&name) || names::PLAIN_IDS.contains(&name) {
+        return is_no_id(text);
+    }
+    let is_name = FIRST_NAMES.contains(&name) || LAST_NAMES.contains(&name);
+    is_nothing(text) && !(is_name && is_part(text))
 }
 
 /// Gives a numbered name of a person, a message or a contact (`name1`, `textarea-1`, `tel-619`) the usual

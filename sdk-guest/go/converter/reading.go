@@ -38,7 +38,7 @@ func Header(delivery Delivery, name string) string { return reading.Header(deliv
 // QueryField returns the first field of that name in the query; "" if there is none.
 func QueryField(delivery Delivery, name string) string { return reading.QueryField(delivery, name) }
 
-// Join returns the texts with a space between, absent ones left out. A first text that ends with the
+// Join returns the texts with a space between, absent ones left out. A first text whose last words are the
 // second is whole by itself.
 func Join(texts ...string) string { return reading.Join(texts...) }
 

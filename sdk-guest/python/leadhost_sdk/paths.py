@@ -4,7 +4,8 @@ or []) is not there.
 
 A key is compared exactly and then, if there is none, without the case of ASCII letters. XML and
 forms repeat what other formats send once: a key that a list does not have is that of its first
-element, and what is there once is its own first element.
+element, and what is there once is its own first element. A key with a prefix of XML (`sf:Id`) also stands
+for the name without it: elements are read without prefixes.
 """
 
 import functools
@@ -13,12 +14,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .values import is_absent, scalar_text
+from .values import Number, is_absent, scalar_text
 
 __all__ = ["at", "list_", "number", "text", "texts"]
 
 # Patterns are compiled when the component is built: a call begins without any that another has used.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+# Groups of three digits, and decimals after the other sign.
+_GROUPED = re.compile(r"([+-]?[1-9][0-9]{0,2}([.,])[0-9]{3}(?:\2[0-9]{3})*)(?:(?!\2)[.,]([0-9]+))?")
 _ESCAPED = re.compile(r"(?s)\\(.)")
 
 Step = Callable[[Any], Iterable[Any]]
@@ -41,10 +44,21 @@ def texts(value: Any, path: str = "") -> list[str]:
 
 
 def number(value: Any, path: str = "") -> float | None:
-    """Returns the first number that a path leads to, also one in a text; else None."""
-    found = filter(None, map(scalar_text, list_(value, path)))
+    """Returns the first number that a path leads to, also one in a text, as people write it: `500.000`
+    is five hundred thousand, and `12,5` is twelve and a half; else None."""
+    found = filter(None, map(_number_text, list_(value, path)))
     numbers = (float(one) for one in found if _NUMBER.fullmatch(one))
     return next(filter(math.isfinite, numbers), None)
+
+
+def _number_text(value: Any) -> str | None:
+    text = scalar_text(value)
+    if text is None or isinstance(value, (Number, int, float)):
+        return text
+    parts = _GROUPED.fullmatch(text)
+    if parts is None:
+        return text.replace(",", ".")
+    return f"{parts[1].replace(parts[2], '')}.{parts[3] or 0}"
 
 
 def list_(value: Any, path: str = "") -> list[Any]:
@@ -59,10 +73,16 @@ def _found(value: Any, path: str) -> list[Any]:
 
 
 def _walked(value: Any, steps: tuple[Step, ...]) -> list[Any]:
-    found = [value]
-    for step in steps:
-        found = [inner for one in found for inner in step(one)]
-    return found
+    if not steps:
+        return [value]
+    step, rest = steps[0], steps[1:]
+    if step is _each and isinstance(value, dict):
+        # What is there once is its own element, unless only its members lead further.
+        is_map = not rest and all(isinstance(one, dict) for one in value.values())
+        own = [] if is_map else _walked(value, rest)
+        if any(not is_absent(one) for one in own):
+            return own
+    return [inner for one in step(value) for inner in _walked(one, rest)]
 
 
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
@@ -100,7 +120,7 @@ def _step(part: re.Match[str]) -> Step:
         text = part["word"].strip() if wanted is None else _unescaped(wanted)
         return functools.partial(_matching, _steps(part["keys"]), text)
     if part["key"] == "*":
-        return _each
+        return _all
     key = next(filter(lambda key: key is not None, (in_brackets, quoted)), None)
     key = part["key"] if key is None else _unescaped(key)
     index = int(key) if key.isdecimal() and len(key) < 10 else None
@@ -120,8 +140,11 @@ def _member(key: str, lower: bytes, index: int | None, value: Any) -> list[Any]:
         return []
     if key in value:
         return [value[key]]
-    alike = (name for name in value if len(name) == len(key) and name.encode().lower() == lower)
-    return [value[name] for name in alike][:1]
+    for wanted in (lower, lower.rpartition(b":")[2]):
+        for name in value:
+            if name.encode().lower() == wanted:
+                return [value[name]]
+    return []
 
 
 def _element(index: int, value: Any) -> list[Any]:
@@ -130,6 +153,10 @@ def _element(index: int, value: Any) -> list[Any]:
 
 
 def _each(value: Any) -> Iterable[Any]:
+    return _all(value)
+
+
+def _all(value: Any) -> Iterable[Any]:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else [value]

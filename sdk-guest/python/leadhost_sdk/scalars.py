@@ -20,11 +20,11 @@ _YES = frozenset("true 1 yes y sim s si on test teste aceito accepted granted".s
 
 
 def join(*texts: str | None) -> str | None:
-    """Returns texts with a space between. One with which those before it end is left out: some
-    sources send the whole name as the first."""
+    """Returns texts with a space between. One that is the last words of those before it is left out:
+    some sources send the whole name as the first."""
     joined = ""
     for text in filter(None, map(_present, texts)):
-        if not joined.lower().endswith(text.lower()):
+        if not f" {joined}".lower().endswith(f" {text}".lower()):
             joined = f"{joined} {text}".lstrip()
     return joined or None
 

@@ -18,9 +18,50 @@ _YEAR_FIRST = re.compile(r"(?P<year>[0-9]{4})([-/])(?P<month>[0-9]{1,2})\2(?P<da
 _DAY_FIRST = re.compile(r"(?P<day>[0-9]{1,2})([-/.])(?P<month>[0-9]{1,2})\2(?P<year>[0-9]{4})" + _CLOCK)
 
 
+_DOTNET = re.compile(r"/Date\((-?[0-9]+)(?:[+-][0-9]{4})?\)/")
+_DAY = re.compile("[0-9]{1,2} [0-9]{4}")
+_WEEKDAYS = "mon tue wed thu fri sat sun".split()
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+# Of North America, in RFC 822.
+_ZONES = "EST EDT CST CDT MST MDT PST PDT".split()
+
+
 def time(text: str | None) -> str | None:
     """Returns a time; None for a text that is none."""
     text = (text or "").strip()
+    return _read(text) or _read(_rearranged(text))
+
+
+def _rearranged(text: str) -> str:
+    """Returns an epoch or ISO 8601 of `Mon Mar 02 2026 09:15:30 GMT-0300 (…)`, RFC 2822 and
+    `/Date(1772453730000)/`; of another text none."""
+    epoch = _DOTNET.fullmatch(text)
+    if epoch:
+        return epoch[1]
+    words = text[:120].replace(",", " ").partition("(")[0].split()
+    if words and words[0][:3].lower() in _WEEKDAYS:
+        del words[0]
+    # C has the year at the end.
+    if len(words) > 2 and ":" in words[2]:
+        words.insert(2, words.pop())
+    if not 3 <= len(words) <= 5:
+        return ""
+    first, second, year, clock, zone = words + ["00:00:00", ""][len(words) - 3 :]
+    day, month = (first, second) if first[:1].isdecimal() else (second, first)
+    name = month[:3].lower()
+    if name not in _MONTHS or not _DAY.fullmatch(f"{day} {year}"):
+        return ""
+    if zone in _ZONES:
+        at = _ZONES.index(zone)
+        zone = f"-0{5 + at // 2 - at % 2}:00"
+    for utc in ("GMT", "UTC", "UT"):
+        if zone.startswith(utc):
+            zone = zone.removeprefix(utc) or "Z"
+            break
+    return f"{year}-{_MONTHS.index(name) + 1}-{day}T{clock}{zone}"
+
+
+def _read(text: str) -> str | None:
     if _EPOCH.fullmatch(text):
         return _epoch(text.split(".")[0])
     parts = _YEAR_FIRST.fullmatch(text) or _DAY_FIRST.fullmatch(text)

@@ -43,13 +43,13 @@ class Number(str):
 def parse_json(text: str) -> Any:
     """Returns the value of a JSON text, its numbers as `Number`; raises ValueError if it is
     not JSON, is nested too deep or has too many values. Half of a surrogate pair, which cannot leave
-    the component, is U+FFFD."""
+    the component, is U+FFFD, and a control character in a text, which templates put there, is itself."""
     if _is_large(text):
         raise ValueError("nested too deep, or too many values")
     text = text.removeprefix("\ufeff")
     if _SURROGATE.search(text):
         text = _ESCAPE.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
-    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
+    return json.loads(text, strict=False, parse_int=Number, parse_float=Number, parse_constant=_refuse)
 
 
 def json_text(value: Any) -> str:

@@ -2,11 +2,13 @@
 
 An element with only text is that text; any other is a dict with its attributes as `@name`, its
 text as `#text`, and its children by name; repeated children are a list. It is read, not validated:
-processing instructions, comments and document types are skipped, and an entity is one of the five
-of XML or a character number; any other stays as it is, so nothing is expanded and nothing fetched.
+processing instructions, comments and document types are skipped, and an entity is one of XML or of
+HTML, or a character number; any other stays as it is, so nothing is expanded and nothing fetched. The
+name of an element is without its prefix, which each sender chooses.
 """
 
 import re
+from html.entities import name2codepoint
 from typing import Any
 
 from .plugin import problem
@@ -23,8 +25,8 @@ _NAME = r"[^\s/>=<\"'&]++"
 _VALUE = r"(?:\"[^\"]*+\"|'[^']*+')"
 _TAG = re.compile(rf"<({_NAME})((?:\s*+{_NAME}\s*+=\s*+{_VALUE})*+)\s*+(/?)>")
 _ATTRIBUTE = re.compile(rf"({_NAME})\s*+=\s*+({_VALUE})")
-_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,8})|#[xX]([0-9a-fA-F]{1,7}));")
-_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_ENTITY = re.compile(r"&(?:([a-zA-Z][a-zA-Z0-9]{1,7})|#([0-9]{1,8})|#[xX]([0-9a-fA-F]{1,7}));")
+_ENTITIES = {name: chr(code) for name, code in name2codepoint.items()} | {"apos": "'"}
 _SKIPPED = [("<?", "?>", "a processing instruction"), ("<!--", "-->", "a comment")]
 
 
@@ -103,8 +105,12 @@ def _document(text: str) -> dict[str, Any]:
                 continue
         element = open_elements.pop()
         if not open_elements:
-            return {element.name: element.value()}
-        open_elements[-1].add(element.name, element.value())
+            return {_local(element.name): element.value()}
+        open_elements[-1].add(_local(element.name), element.value())
+
+
+def _local(name: str) -> str:
+    return name.rpartition(":")[2] or name
 
 
 def _skipped(text: str, start: int, open_elements: list[_Element]) -> int:
@@ -139,7 +145,7 @@ def _unescaped(text: str) -> str:
 def _character(entity: re.Match[str]) -> str:
     name, number, hexadecimal = entity.groups()
     if name:
-        return _ENTITIES[name]
+        return _ENTITIES.get(name, entity[0])
     code = int(number) if number else int(hexadecimal, 16)
     # A zero and half of a surrogate pair are no characters.
     is_character = 0 < code < 0xD800 or 0xDFFF < code < 0x110000

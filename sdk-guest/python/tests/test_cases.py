@@ -49,6 +49,8 @@ class SharedCases(unittest.TestCase):
         for read in (sdk.email, sdk.time, sdk.yes):
             for case in file[read.__name__]:
                 self.assertEqual(read(case["text"]), case.get(read.__name__), case)
+        for case in file["number"]:
+            self.assertEqual(sdk.number(case["text"]), case.get("number"), case)
         for case in file["join"]:
             self.assertEqual(sdk.join(*case["texts"]), case.get("join"), case)
         for case in file["attribute"]:

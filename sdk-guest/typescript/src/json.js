@@ -8,13 +8,20 @@ const MAX_DEPTH = 127;
 
 /**
  * Returns the value of a JSON text, or `undefined` if it is not JSON or is nested too deep. Half
- * of a surrogate pair is U+FFFD. Of two members with one name the last counts. In a component,
+ * of a surrogate pair is U+FFFD, and a control character in a text, which templates put there, is itself. Of two
+ * members with one name the last counts. In a component,
  * numbers are raw JSON with the digits that were sent. Node before 21, which only runs tests,
  * cannot keep them: there they are JavaScript's own.
  */
 export function parseJson(text) {
+  const json = withoutHalves(text.startsWith("\uFEFF") ? text.slice(1) : text);
+  const value = parsed(json);
+  const plain = value === undefined ? withoutControls(json) : json;
+  return plain === json ? value : parsed(plain);
+}
+
+function parsed(json) {
   try {
-    const json = withoutHalves(text.startsWith("\uFEFF") ? text.slice(1) : text);
     if (isDeep(json)) {
       return undefined;
     }
@@ -76,6 +83,12 @@ function withoutHalves(text) {
   const escape = /\\(?:u(?:d[89ab][0-9a-f]{2}\\ud[c-f]|d[89a-f])[0-9a-f]{2}|.)/gis;
   const isHalf = (escape) => /^\\ud.{3}$/i.test(escape);
   return /\\ud/i.test(text) ? text.replace(escape, (all) => (isHalf(all) ? "\\ufffd" : all)) : text;
+}
+
+function withoutControls(text) {
+  const code = (control) => control.charCodeAt(0).toString(16).padStart(4, "0");
+  const escaped = (control) => (control.length > 1 ? control : `\\u${code(control)}`);
+  return text.replace(/"[^"\\]*(?:\\[^]?[^"\\]*)*(?:"|$)/g, (text) => text.replace(/\\[^]|[\u0000-\u001f]/g, escaped));
 }
 
 /** Returns how many members the objects of a JSON text have, repeated ones included. */

@@ -12,7 +12,7 @@ export function text(value, path) {
   return first(list(value, path), textOf);
 }
 
-/** Returns the first number there, or text that is a number. */
+/** Returns the first number there, or text that is a number as people write it: `12,5` or `1.234,56`. */
 export function number(value, path) {
   return first(list(value, path), numberOf);
 }
@@ -39,10 +39,16 @@ function first(values, read) {
   return undefined;
 }
 
+/** Groups of three digits, of which `500.000` has five hundred thousand, and decimals after the other sign. */
+const GROUPED = /^([+-]?[1-9][0-9]{0,2}(?:([.,])[0-9]{3})(?:\2[0-9]{3})*)(?:(?!\2)[.,]([0-9]+))?$/;
+
 function numberOf(value) {
   const text = typeof value === "boolean" ? undefined : textOf(value);
-  const isNumber = text !== undefined && /^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(text);
-  return isNumber && Number.isFinite(Number(text)) ? Number(text) : undefined;
+  const isText = typeof value === "string" || isObject(value);
+  const [, groups, , decimals = "0"] = (isText && GROUPED.exec(text)) || [];
+  const written = groups === undefined ? text?.replace(",", ".") : `${groups.replace(/[.,]/g, "")}.${decimals}`;
+  const isNumber = written !== undefined && /^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(written);
+  return isNumber && Number.isFinite(Number(written)) ? Number(written) : undefined;
 }
 
 /** Returns all values that a path leads to, without absent ones; without a path, the value itself. */
@@ -51,16 +57,29 @@ function found(value, path) {
   return follow(value, steps).filter((one) => !isAbsent(one));
 }
 
-function follow(value, steps) {
-  return steps.reduce((values, step) => values.flatMap((one) => step(one)), [value]);
+function follow(value, [step, ...rest]) {
+  if (step === undefined) {
+    return [value];
+  }
+  if (step === each && isObject(value)) {
+    // What is there once is its own element, unless only its members lead further.
+    const members = Object.values(value);
+    const own = rest.length > 0 || !members.every(isObject) ? follow(value, rest) : [];
+    return own.some((one) => !isAbsent(one)) ? own : members.flatMap((one) => follow(one, rest));
+  }
+  return step(value).flatMap((one) => follow(one, rest));
 }
 
 // A step gives the next values of one value. What occurs once in XML or in a form is no list, but
 // stands for a list of one.
 
 function key(name) {
-  const folded = lowerAscii(name);
-  const isSame = (other) => other.length === name.length && lowerAscii(other) === folded;
+  const alike = (fields, name) => {
+    const folded = lowerAscii(name);
+    return Object.keys(fields).find((other) => other.length === name.length && lowerAscii(other) === folded);
+  };
+  // Elements of XML are read without prefixes.
+  const local = name.slice(name.lastIndexOf(":") + 1);
   return function step(value) {
     if (Array.isArray(value)) {
       const isIndex = /^[0-9]+$/.test(name) && Number(name) < value.length;
@@ -69,7 +88,7 @@ function key(name) {
     if (!isObject(value)) {
       return [];
     }
-    const own = Object.hasOwn(value, name) ? name : Object.keys(value).find(isSame);
+    const own = Object.hasOwn(value, name) ? name : (alike(value, name) ?? alike(value, local));
     return own === undefined ? [] : [value[own]];
   };
 }
@@ -83,6 +102,10 @@ function index(number) {
 
 function all(value) {
   return isObject(value) ? Object.values(value) : [value].flat();
+}
+
+function each(value) {
+  return [value].flat();
 }
 
 function where(path, wanted) {
@@ -142,7 +165,10 @@ function stepOf(quotedKey, plainKey, bracketKey, filter, quotedText, plainText, 
     return where(filter, quotedText === undefined ? plainText.trim() : unescaped(quotedText));
   }
   const name = plainKey ?? place;
-  return name === "*" ? all : plainKey === undefined ? index(Number(name)) : key(name);
+  if (name === "*") {
+    return plainKey === undefined ? each : all;
+  }
+  return plainKey === undefined ? index(Number(name)) : key(name);
 }
 
 function unescaped(quoted) {

@@ -3,12 +3,17 @@
 import { fail } from "./check.js";
 import { isObject, textOf } from "./json.js";
 
-/** Joins texts with a space. The first is whole if it ends with the second: a full name and a surname. */
+/** Joins texts with a space. The first is whole if its last words are the second: a full name and a surname. */
 export function join(...texts) {
   const [first, second, ...more] = texts.map((text, index) => given(`join ${index + 1}`, text)).filter(Boolean);
-  const isWhole = second !== undefined && first.toLowerCase().endsWith(second.toLowerCase());
+  const isWhole = second !== undefined && /(?:^|\s)$/.test(withoutEnd(first.toLowerCase(), second.toLowerCase()));
   const all = isWhole ? [first, ...more] : [first, second, ...more];
   return all.filter(Boolean).join(" ") || undefined;
+}
+
+/** Returns what is before the end of a text; of one with another end the text. */
+function withoutEnd(text, end) {
+  return text.endsWith(end) ? text.slice(0, text.length - end.length) : text;
 }
 
 /**
@@ -64,10 +69,10 @@ function digits(text) {
   return text.replace(/[^0-9]/g, "");
 }
 
-/** Returns an e-mail address, or undefined for a text that is none. */
+/** Returns an e-mail address as it is written, which the host reads; undefined for a text without `@`. */
 export function email(text) {
   const address = given("email", text) ?? "";
-  return address.length <= 254 && /^[^\s@]+@[^\s@]*\.[^\s@]*$/.test(address) ? address : undefined;
+  return address.includes("@") ? address : undefined;
 }
 
 const YES = "true 1 yes y sim s si on test teste aceito accepted granted".split(" ");
@@ -100,11 +105,48 @@ const YEAR_FIRST = new RegExp(`^([0-9]{4})([-/])([0-9]{1,2})\\2([0-9]{1,2})${CLO
 const DAY_FIRST = new RegExp(`^([0-9]{1,2})([-/.])([0-9]{1,2})\\2([0-9]{4})${CLOCK}`);
 
 /**
- * Returns an epoch, an ISO time or a day before its month as RFC 3339, or as local time if the source
- * names no zone: the host knows the connection's.
+ * Returns an epoch, an ISO time, a day before its month, or a time as browsers, mail programs and .NET write it, as
+ * RFC 3339, or as local time if the source names no zone: the host knows the connection's.
  */
 export function time(text) {
   const written = given("time", text) ?? "";
+  return read(written) ?? read(rearranged(written));
+}
+
+/** Returns an epoch or ISO 8601 of `Mon Mar 02 2026 09:15:30 GMT-0300 (…)`, RFC 2822, and `/Date(1772453730000)/`. */
+function rearranged(text) {
+  const epoch = /^\/Date\((-?[0-9]+)(?:[+-][0-9]{4})?\)\/$/.exec(text);
+  if (epoch !== null) {
+    return epoch[1];
+  }
+  const begin = text.slice(0, 120).replaceAll(",", " ").split("(")[0].trim();
+  const words = begin.split(/\s+/);
+  if (place("mon tue wed thu fri sat sun", words[0]) > 0) {
+    words.shift();
+  }
+  // C has the year at the end.
+  if (words[2]?.includes(":")) {
+    words.splice(2, 0, words.pop());
+  }
+  const [first, second = "", year = "", clock = "00:00:00", zone = "", ...more] = words;
+  const [day, name] = /^[0-9]/.test(first) ? [first, second] : [second, first];
+  const month = place("jan feb mar apr may jun jul aug sep oct nov dec", name);
+  const isDate = month > 0 && /^[0-9]{1,2} [0-9]{4}$/.test(`${day} ${year}`) && more.length === 0;
+  return isDate ? `${year}-${month}-${day}T${clock}${isoZone(zone)}` : "";
+}
+
+/** Returns the place of a word's first three letters in a list, from 1; else 0. */
+function place(list, word = "") {
+  return list.split(" ").indexOf(word.slice(0, 3).toLowerCase()) + 1;
+}
+
+/** Returns the offset of `GMT-0300`, and of the names that RFC 822 has for the zones of North America. */
+function isoZone(zone) {
+  const at = "EST EDT CST CDT MST MDT PST PDT".split(" ").indexOf(zone);
+  return at === -1 ? zone.replace(/^(?:GMT|UTC|UT)(?=.)/, "").replace(/^UT$/, "Z") : `-0${5 + (at >> 1) - (at % 2)}:00`;
+}
+
+function read(written) {
   if (/^[0-9]{9,16}(\.[0-9]*)?$/.test(written)) {
     return epoch(written.split(".")[0]);
   }

@@ -20,7 +20,8 @@ const TOKEN = new RegExp(String.raw`([^<]*)(?:${SKIPPED}|${CDATA}|</([^>]*)>|<($
 /**
  * Returns an object with the root element under its name. An element with only text is that text; any
  * other is an object with its attributes as `@name`, its text as `#text`, and its children by name,
- * repeated ones as a list. Throws a problem.
+ * repeated ones as a list. The name of an element is without its prefix, which each sender chooses.
+ * Throws a problem.
  */
 export function parseXml(text) {
   const document = element("");
@@ -88,17 +89,32 @@ function close({ name, fields, isText, texts }, parent) {
     fields["#text"] = text;
   }
   const value = isText ? text : fields;
-  const before = parent.fields[name];
+  const local = name.split(":").at(-1) || name;
+  const before = parent.fields[local];
   if (Array.isArray(before)) {
     before.push(value);
   } else {
-    parent.fields[name] = before === undefined ? value : [before, value];
+    parent.fields[local] = before === undefined ? value : [before, value];
   }
   parent.isText = false;
 }
 
-const ENTITY = /&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,9})|#[xX]([0-9a-fA-F]{1,8}));/g;
-const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+const ENTITY = /&(?:([a-zA-Z][a-zA-Z0-9]{1,7})|#([0-9]{1,9})|#[xX]([0-9a-fA-F]{1,8}));/g;
+/** The names that HTML has for U+00A0 to U+00FF, and others, each before its character. */
+const LATIN = `
+  nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute
+  micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring
+  AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml
+  times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil
+  egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash
+  ugrave uacute ucirc uuml yacute thorn yuml`;
+const OTHERS = `
+  amp & lt < gt > quot " apos ' ndash – mdash — lsquo ‘ rsquo ’ sbquo ‚ ldquo “ rdquo ” bdquo „ hellip … bull •
+  euro € trade ™ OElig Œ oelig œ Scaron Š scaron š`;
+const ENTITIES = new Map(LATIN.trim().split(/\s+/).map((name, at) => [name, String.fromCodePoint(0xa0 + at)]));
+for (const [, name, character] of OTHERS.matchAll(/([a-zA-Z]+) (\S)/g)) {
+  ENTITIES.set(name, character);
+}
 
 function unescaped(text) {
   return text.includes("&") ? text.replace(ENTITY, characterOf) : text;
@@ -108,5 +124,5 @@ function unescaped(text) {
 function characterOf(entity, name, decimal, hex) {
   const code = decimal === undefined ? parseInt(hex, 16) : Number(decimal);
   const isCharacter = code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-  return name !== undefined ? ENTITIES[name] : isCharacter ? String.fromCodePoint(code) : entity;
+  return name !== undefined ? (ENTITIES.get(name) ?? entity) : isCharacter ? String.fromCodePoint(code) : entity;
 }

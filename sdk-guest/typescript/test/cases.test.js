@@ -38,11 +38,12 @@ test("paths", { skip: !keepsDigits }, () => {
 });
 
 test("values", () => {
-  const { phone, email, time, yes, join, attribute } = cases("values");
+  const { phone, email, time, yes, join, number, attribute } = cases("values");
   phone.forEach((one) => assert.equal(sdk.phone(one.text, one.area, one.country), one.phone, JSON.stringify(one)));
   email.forEach((one) => assert.equal(sdk.email(one.text), one.email, one.text));
   time.forEach((one) => assert.equal(sdk.time(one.text), one.time, one.text));
   yes.forEach((one) => assert.equal(sdk.yes(one.text), one.yes, one.text));
+  number.forEach((one) => assert.equal(sdk.number(one.text), one.number, one.text));
   join.forEach((one) => assert.equal(sdk.join(...one.texts), one.join, one.texts));
   for (const { value, json } of attribute.filter(({ value }) => keepsDigits || !value.includes("."))) {
     const expected = json === undefined ? undefined : ["name", json];

@@ -11,6 +11,8 @@ use super::{form, lead};
 leadhost_tests::on_every_store! {
     the_ninth_digit_makes_no_second_person_and_a_landline_is_another,
     exports_have_a_row_of_each_deal_and_contact,
+    a_word_for_nothing_is_no_id_and_no_name_of_any_converter,
+    every_address_of_a_text_finds_the_person_and_a_lead_without_a_contact_says_so,
 }
 
 async fn the_ninth_digit_makes_no_second_person_and_a_landline_is_another(on: On) {
@@ -47,6 +49,45 @@ async fn the_ninth_digit_makes_no_second_person_and_a_landline_is_another(on: On
         let found = host.deals(&declared, &format!("phone={spelling}")).await;
         assert_eq!(found.len(), 1, "{spelling}");
         assert_eq!(found[0]["deal"]["props"]["externalIntegrationId"], id);
+    }
+}
+
+async fn a_word_for_nothing_is_no_id_and_no_name_of_any_converter(on: On) {
+    let (host, declared) = form(on).await;
+    let words = ["null", "0", "false", "{{lead.id}}"];
+    for (at, word) in words.into_iter().enumerate() {
+        for person in 0..2 {
+            let phone = format!("(11) 98765-43{at}{person}");
+            let sent = lead(word, "undefined undefined", &phone);
+            let answer = host.deliver_json(&declared, "form", &sent).await.json();
+            fields!(answer["leads"][0], {"status": "converted", "externalId": null});
+            let deals = host
+                .deals(&declared, &format!("phone=1198765-43{at}{person}"))
+                .await;
+            fields!(deals[0], {"person.name": null, "deal.props.attributes.externalId": word});
+        }
+    }
+}
+
+async fn every_address_of_a_text_finds_the_person_and_a_lead_without_a_contact_says_so(on: On) {
+    let (host, declared) = form(on).await;
+    let mut sent = lead("e-1", "Nara Lima", "0000 0000");
+    let answer = host.deliver_json(&declared, "form", &sent).await.json();
+    let lead = &answer["leads"][0];
+    assert_eq!(lead["status"], "converted");
+    assert!(
+        lead["message"]
+            .text()
+            .contains("no phone number and no e-mail address"),
+        "{lead}"
+    );
+    sent["id"] = "e-2".into();
+    sent["email"] = "\"Lima, Nara\" <Nara@example.com>; nara.lima@exam\u{ad}ple.com.".into();
+    let answer = host.deliver_json(&declared, "form", &sent).await.json();
+    fields!(answer["leads"][0], {"status": "converted", "message": null});
+    for email in ["nara@example.com", "nara.lima@example.com"] {
+        let found = host.deals(&declared, &format!("email={email}")).await;
+        assert_eq!(found.len(), 1, "{email}");
     }
 }
 

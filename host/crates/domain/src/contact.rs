@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::addresses::addresses;
 use super::phone::{self, Phone};
 use super::word::words;
 
@@ -134,14 +135,21 @@ pub fn strength(key: &str) -> u8 {
 const LOCAL_CHARACTERS: usize = 64;
 const LABEL_CHARACTERS: usize = 63;
 
-/// Normalises an e-mail address: trimmed, in lower case. `None` unless it has a local part,
-/// an at sign and a domain with a dot, no spaces, no empty part between dots, and each part
-/// and the whole within their bounds.
+/// Returns the address of a text that has one, as [`emails`] reads it.
 pub fn email(raw: &str) -> Option<String> {
-    let text = raw
-        .trim()
-        .trim_matches(['<', '>'])
-        .trim_start_matches("mailto:");
+    let mut emails = emails(raw).into_iter();
+    emails.next().filter(|_| emails.next().is_none())
+}
+
+/// Returns the e-mail addresses of a text as people and mail programs write them, in lower case.
+pub fn emails(raw: &str) -> Vec<String> {
+    let all = addresses(raw).into_iter();
+    all.filter_map(|address| valid_email(&address)).collect()
+}
+
+/// Returns an address in lower case. `None` unless it has a local part, an at sign and a domain with
+/// a dot, no spaces, no empty part between dots, and each part and the whole within their bounds.
+fn valid_email(text: &str) -> Option<String> {
     let (local, domain) = text.rsplit_once('@')?;
     let are_parts = |text: &str, most: usize| {
         text.split('.')
@@ -184,6 +192,9 @@ mod tests {
     #[test]
     fn an_email_address_is_normalised_or_refused() {
         assert_eq!(email(" Ana@Example.COM "), Some("ana@example.com".into()));
+        assert_eq!(email("ana@example.com."), Some("ana@example.com".into()));
+        let two = emails("\"Souza, Ana\" <Ana@example.com>; bia@exam\u{ad}ple.com, .x@example.com");
+        assert_eq!(two, ["ana@example.com", "bia@example.com"]);
         for wrong in [
             "",
             "ana",
@@ -197,7 +208,9 @@ mod tests {
             "ana.@example.com",
             "a..na@example.com",
             "ana@.example.com",
-            "ana@example.com.",
+            "Ana Souza <ana>",
+            "ana@example.com, bia@example.com",
+            "ana@example..com, ana",
         ] {
             assert_eq!(email(wrong), None, "{wrong}");
         }

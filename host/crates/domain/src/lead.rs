@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::exchange::Pairs;
+use super::nothing::{is_no_id, is_nothing};
 use super::word::words;
 
 /// A person's request, as a converter read it.
@@ -38,6 +39,31 @@ impl Lead {
             && self.emails.is_empty()
             && self.message.is_none()
             && self.listings.is_empty()
+    }
+
+    /// Takes words for nothing and templates that were not filled out of the fields: a lead whose id is
+    /// one has none. Such an id, name, message or source stays as an attribute.
+    pub fn take_nothings(&mut self) {
+        let fields: [(&str, &mut Option<String>, fn(&str) -> bool); 5] = [
+            ("externalId", &mut self.external_id, is_no_id),
+            ("name", &mut self.name, is_nothing),
+            ("message", &mut self.message, is_nothing),
+            ("occurredAt", &mut self.occurred_at, is_nothing),
+            ("source", &mut self.source, is_nothing),
+        ];
+        for (field, text, is_none) in fields {
+            if let Some(word) = text
+                .take_if(|text| is_none(text))
+                .filter(|word| !word.trim().is_empty())
+            {
+                let place = self.attributes.entry(field);
+                place.or_insert(Value::String(word));
+            }
+        }
+        self.phones.retain(|phone| !is_nothing(phone));
+        self.emails.retain(|email| !is_nothing(email));
+        self.listings
+            .retain(|listing| !is_nothing(&listing.reference));
     }
 }
 

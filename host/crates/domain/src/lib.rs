@@ -3,6 +3,8 @@
 //! imports no other module of the service.
 
 pub mod accept;
+#[path = "../../../../sdk-guest/src/addresses.rs"]
+mod addresses;
 pub mod analytics;
 pub mod audit;
 pub mod audit_sentence;
@@ -31,6 +33,8 @@ pub mod lead;
 pub mod limits;
 pub mod message;
 pub mod network;
+#[path = "../../../../sdk-guest/src/nothing.rs"]
+pub mod nothing;
 pub mod phone;
 pub mod plugin;
 pub mod provenance;

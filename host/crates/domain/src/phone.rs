@@ -126,7 +126,7 @@ fn resolve(written: &written::WrittenNumber, region: Option<Region>) -> Option<P
     let with_plus = || parse(&format!("+{digits}"), None);
     let national = || region.and_then(|region| parse(&national_form(digits, region), Some(region)));
     let valid = |number: &PhoneNumber| number.is_valid();
-    if written.international {
+    let found = if written.international {
         // A plus before a whole national number is a slip. Before a shorter number, or
         // before a group that is not an area code, it marks a broken number of another
         // country, which must not be read as a number of this region.
@@ -140,7 +140,19 @@ fn resolve(written: &written::WrittenNumber, region: Option<Region>) -> Option<P
         national()
             .filter(valid)
             .or_else(|| with_plus().filter(valid))
-    }
+    };
+    let is_possible =
+        |number: Option<PhoneNumber>| number.is_some_and(|number| is_plausible(&number));
+    found.or_else(|| {
+        if is_possible(with_plus()) || is_possible(national()) {
+            return None;
+        }
+        // A form's picker put the country's code before a number that has it.
+        let codes = 1..=written::COUNTRY_CODE.min(digits.len() / 2);
+        let twice = codes.filter(|length| digits[..*length] == digits[*length..2 * length]);
+        let once = twice.map(|length| format!("+{}", &digits[length..]));
+        once.filter_map(|number| parse(&number, None)).find(valid)
+    })
 }
 
 /// Adds the ninth digit to an old mobile: otherwise the library takes 55, an area code, for
@@ -289,6 +301,36 @@ mod tests {
         brazil("55 11 3456-7890", "+551134567890");
         brazil("0800 701 2345", "+558007012345");
         brazil("4004-1234", "+5540041234");
+    }
+
+    #[test]
+    fn a_country_code_that_is_written_twice_counts_once() {
+        for (raw, expect) in [
+            ("+55+5511900005101", "+5511900005101"),
+            ("+55 +55 (11) 90000-5102", "+5511900005102"),
+            ("+555511900005103", "+5511900005103"),
+            ("5555 11 90000-5104", "+5511900005104"),
+            ("55+5511900005109", "+5511900005109"),
+            ("(+55) +55 11 90000-5110", "+5511900005110"),
+            ("+7+78639222222", "+78639222222"),
+            ("+1 +1 206 555 0100", "+12065550100"),
+            ("+351+351912345678", "+351912345678"),
+            ("+351 351 912 345 678", "+351912345678"),
+            ("+44 +44 7400 123456", "+447400123456"),
+            ("4444 7400 123456", "+447400123456"),
+        ] {
+            brazil(raw, expect);
+        }
+        // The code of another country, and a rest that is no valid number.
+        for raw in [
+            "+1+5511900005101",
+            "+55+1 206 555 0100",
+            "11+5511900005101",
+            "5555 1190 000",
+            "5555 00 90000-5104",
+        ] {
+            check(raw, "BR", None);
+        }
     }
 
     #[test]

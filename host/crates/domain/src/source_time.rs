@@ -7,9 +7,21 @@ use super::zone::Zone;
 
 /// Reads a source's time: RFC 3339, an offset without a colon, or a local time in `zone`
 /// (an IANA name; an unknown zone reads nothing). An ambiguous local time is read as the
-/// earlier one. A skipped local time is read as if the clock had not been put forward. The
-/// year 0 stands for no time.
+/// earlier one. A skipped local time is read as if the clock had not been put forward. `None` for
+/// the time zero of programs, too: the years 0, 1 and 1900, and the begin of 1970 stand for no time.
 pub fn parse(text: &str, zone: &str) -> Option<Micros> {
+    read(text, zone).filter(|time| *time >= EARLIEST)
+}
+
+/// Returns whether a text is a time before anything could be sent.
+pub fn is_zero(text: &str, zone: &str) -> bool {
+    read(text, zone).is_some_and(|time| time < EARLIEST)
+}
+
+/// 1980-01-01T00:00:00Z.
+const EARLIEST: Micros = Micros(315_532_800 * 1_000_000);
+
+fn read(text: &str, zone: &str) -> Option<Micros> {
     let text = text.trim();
     if text.starts_with("0000") {
         return None;
@@ -61,9 +73,9 @@ mod tests {
             time::parse("2025-11-06T17:30:00Z").map(|m| m.0),
         );
         check(
-            "1970-01-01T00:00:00.5-0300",
+            "2001-09-09T01:46:40.5-0300",
             "UTC",
-            Some(3 * 3_600 * 1_000_000 + 500_000),
+            Some((1_000_000_000 + 3 * 3_600) * 1_000_000 + 500_000),
         );
         check("2025-11-06 14:30:00", "Nowhere/At_All", None);
         check("2025-11-06 14:30:00", "america/sao_paulo", None);
@@ -84,15 +96,20 @@ mod tests {
 
     #[test]
     fn a_time_at_the_end_of_the_printable_years_is_read_as_clients_send_it() {
-        for text in [
-            "0001-01-01T00:00:00+00:01",
-            "9999-12-31T23:59:59-00:01",
-            "9999-12-31T23:59:60Z",
-        ] {
+        for text in ["9999-12-31T23:59:59-00:01", "9999-12-31T23:59:60Z"] {
             assert_eq!(parse(text, "UTC"), time::parse(text), "{text}");
         }
-        for text in ["0000-01-01", "0000-12-31T23:59:59+00:01"] {
+        for text in [
+            "0000-01-01",
+            "0000-12-31T23:59:59+00:01",
+            "0001-01-01T00:00:00Z",
+            "1899-12-30T00:00:00",
+            "1900-01-01T00:00:00",
+            "1970-01-01T00:00:00Z",
+            "1969-12-31 21:00:00",
+        ] {
             assert_eq!(parse(text, "UTC"), None, "{text}");
+            assert_eq!(is_zero(text, "UTC"), !text.starts_with("0000"), "{text}");
         }
         assert_eq!(parse("9999-12-31 23:59", "America/Sao_Paulo"), None);
     }
@@ -124,8 +141,7 @@ mod fuzz {
                 if let Some(time) = read {
                     assert_eq!(time::parse(&time.text()), Some(time), "{text}");
                 }
-                // The year 0 stands for no time.
-                let known = time::parse(text).filter(|_| !text.trim().starts_with("0000"));
+                let known = time::parse(text).filter(|time| *time >= EARLIEST);
                 assert!(known.is_none() || known == read, "{text}");
             }
         });

@@ -56,6 +56,11 @@ fn is_json(content_type: &str) -> bool {
     kind == "json" || kind.ends_with("+json")
 }
 
+/// Returns a body without the byte order mark that some programs write before every text.
+pub fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
+}
+
 fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
     if json::too_deep(bytes, limits::JSON_DEPTH) {
         return Err(ApiError::coded(
@@ -66,7 +71,7 @@ fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
             ),
         ));
     }
-    serde_json::from_slice(bytes).map_err(|error| {
+    serde_json::from_slice(without_mark(bytes)).map_err(|error| {
         ApiError::coded(
             ErrorCode::InvalidJson,
             format!("The body is not JSON: {error}."),
@@ -100,6 +105,12 @@ mod tests {
         ] {
             check(other, false);
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_before_a_body_is_no_part_of_it() {
+        let read = parse("\u{feff}{\"a\":1}".as_bytes());
+        assert_eq!(read.ok(), Some(serde_json::json!({"a": 1})));
     }
 
     #[test]

@@ -12,8 +12,10 @@ use leadhost_domain::contact;
 use leadhost_domain::deal::cut_from;
 use leadhost_domain::hex;
 use leadhost_domain::lead::{Action, Lead};
+use leadhost_domain::nothing::is_no_id;
 use leadhost_domain::phone::{self, Phone};
 use leadhost_domain::plugin::{ConversionOutcome, ConvertedItem, FetchRequest};
+use leadhost_domain::source_time;
 use leadhost_plugin::give_way;
 use leadhost_store::{DedupeKey, NewFetch};
 
@@ -104,14 +106,17 @@ pub fn result(
     fetch_until: Micros,
 ) -> ItemResult {
     match outcome {
-        ConversionOutcome::Lead(lead) if lead.says_nothing() && lead.action != Action::Delete => {
-            ItemResult::Invalid(InputProblem {
-                message: "the lead has no id, name, phone, e-mail address, message or listing"
-                    .to_owned(),
-                path: String::new(),
-            })
+        ConversionOutcome::Lead(mut lead) => {
+            lead.take_nothings();
+            if lead.says_nothing() && lead.action != Action::Delete {
+                return ItemResult::Invalid(InputProblem {
+                    message: "the lead has no id, name, phone, e-mail address, message or listing"
+                        .to_owned(),
+                    path: String::new(),
+                });
+            }
+            ItemResult::Lead(Box::new(new_lead(connection, *lead)))
         }
-        ConversionOutcome::Lead(lead) => ItemResult::Lead(Box::new(new_lead(connection, *lead))),
         ConversionOutcome::Fetch(fetch) => ItemResult::Fetch(Box::new(new_fetch(
             connection,
             *fetch,
@@ -133,7 +138,11 @@ fn new_fetch(
 ) -> NewFetch {
     NewFetch {
         connection: live.connection.id.clone(),
-        dedupe: fetch.external_id.as_deref().map(id_key),
+        dedupe: fetch
+            .external_id
+            .as_deref()
+            .filter(|id| !is_no_id(id))
+            .map(id_key),
         external_id: fetch.external_id,
         request: fetch.request,
         state: fetch.state,
@@ -151,13 +160,27 @@ fn new_lead(live: &Live, mut lead: Lead) -> NewLead {
         .iter()
         .map(|raw| phone::normalise(raw, region))
         .collect();
-    let emails: Vec<String> = lead
-        .emails
+    // Several addresses of one text are those of the lead; one that is not valid is kept as it is written.
+    let written = std::mem::take(&mut lead.emails);
+    let mut emails: Vec<String> = written
         .iter()
-        .filter_map(|raw| contact::email(raw))
+        .flat_map(|raw| contact::emails(raw))
         .collect();
+    emails.truncate(limits::LEAD_EMAILS);
+    let unread = written
+        .into_iter()
+        .filter(|raw| contact::emails(raw).is_empty());
+    lead.emails = emails.iter().cloned().chain(unread).collect();
+    let zone = &connection.time_zone;
+    if let Some(zero) = lead
+        .occurred_at
+        .take_if(|at| source_time::is_zero(at, zone))
+    {
+        let place = lead.attributes.entry("occurredAt");
+        place.or_insert(Value::String(zero));
+    }
     let contact_keys = contact::keys(&phones, &emails);
-    let external_id = lead.external_id.clone().filter(|id| !id.trim().is_empty());
+    let external_id = lead.external_id.clone();
     let dedupe = match &external_id {
         Some(id) => Some(id_key(id)),
         None if connection.dedupe_by_content => content_key(&contact_keys, &lead),

@@ -4,6 +4,8 @@
 
 mod entry;
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -100,7 +102,7 @@ impl TryMapping {
             return Ok(());
         }
         config["explain"] = true.into();
-        let called = call.call(body, config).await.map_err(|failure| {
+        let called = call.call(body.clone(), config).await.map_err(|failure| {
             match failure.to_string().contains("`explain` is unknown") {
                 true => failure.also("this command needs the mapping converter 1.2.0 or later"),
                 false => failure,
@@ -119,6 +121,15 @@ impl TryMapping {
             .output
             .map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
         show(&output, self.json);
+        if call.config.is_some() && !self.json {
+            let plain = call.case(PluginKind::Converter, body, json!({"explain": true}));
+            let plugins = &called.engine.plugins;
+            let guessed = plugins
+                .answer_case(&called.loaded, Arc::new(plain))
+                .await
+                .output;
+            show_changes(&output, &guessed.unwrap_or_default());
+        }
         tried::refusal(&output).map_or(Ok(()), |why| {
             Err(
                 failed_line!("the converter refuses the body, and the sender gets 400: {why}")
@@ -189,6 +200,36 @@ fn show(output: &Value, as_json: bool) {
     }
     for note in notes {
         complain!("note: {}", safe(note));
+    }
+}
+
+/// Shows which values a configuration changes: it is meant to change only its own fields.
+fn show_changes(output: &Value, guessed: &Value) {
+    let items = |output: &Value| {
+        let (explanations, _) = tried::explained(&output["ok"]);
+        tried::items(&output["ok"], &explanations)
+    };
+    let (items, guessed) = (items(output), items(guessed));
+    if items.len() != guessed.len() {
+        let (many, of_none) = (items.len(), guessed.len());
+        say_line!("Changed by the configuration: {many} items in place of {of_none}");
+        return;
+    }
+    for (index, (item, guessed)) in items.iter().zip(&guessed).enumerate() {
+        let value = |of: &TriedItem, name: &str| {
+            let found = of.fields.iter().find(|field| field.field == name);
+            found.map_or_else(|| "nothing".to_owned(), |field| field.value.clone())
+        };
+        let all = item.fields.iter().chain(&guessed.fields);
+        let names: BTreeSet<&str> = all.map(|field| field.field.as_str()).collect();
+        for name in names {
+            let (now, before) = (value(item, name), value(guessed, name));
+            if now != before {
+                say_line!(
+                    "Changed by the configuration: {name} of item {index} is {now}, and without it {before}"
+                );
+            }
+        }
     }
 }
 

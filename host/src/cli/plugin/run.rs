@@ -264,7 +264,7 @@ pub fn read_body(path: &Path) -> CommandResult<Vec<u8>> {
 }
 
 pub struct PluginCall {
-    engine: LocalEngine,
+    pub engine: LocalEngine,
     pub loaded: Arc<Loaded>,
     pub answer: CaseAnswer,
     elapsed: Duration,

@@ -4,6 +4,7 @@ package reading
 import (
 	"bytes"
 	"encoding/json/jsontext"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -43,7 +44,8 @@ const (
 	maxValues = 200_000
 )
 
-// ParseJSON parses a text as one JSON value. A byte order mark is skipped.
+// ParseJSON parses a text as one JSON value. A byte order mark is skipped, and a control character in a text
+// of it, which templates put there, is itself.
 func ParseJSON(text string) (*Value, error) {
 	left := maxValues
 	return parseJSON(text, &left)
@@ -52,6 +54,35 @@ func ParseJSON(text string) (*Value, error) {
 // parseJSON takes the values that it makes from those that are left. The whole encoding/json would lose
 // digits and add 1.9 MB to the component.
 func parseJSON(text string, left *int) (*Value, error) {
+	value, err := decodeJSON(text, left)
+	if err == nil || *left < 0 {
+		return value, err
+	}
+	return decodeJSON(withoutControls(text), left)
+}
+
+// withoutControls returns a JSON text with escapes in place of the control characters in its texts.
+func withoutControls(text string) string {
+	out := &strings.Builder{}
+	inText, isEscaped := false, false
+	for _, character := range []byte(text) {
+		switch {
+		case isEscaped:
+			isEscaped = false
+		case character == '\\':
+			isEscaped = inText
+		case character == '"':
+			inText = !inText
+		case inText && character < ' ':
+			fmt.Fprintf(out, "\\u%04x", character)
+			continue
+		}
+		out.WriteByte(character)
+	}
+	return out.String()
+}
+
+func decodeJSON(text string, left *int) (*Value, error) {
 	input := bytes.NewBufferString(strings.TrimPrefix(text, "\ufeff"))
 	// Half of a surrogate pair, which cannot leave the component, is U+FFFD.
 	decoder := jsontext.NewDecoder(input, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

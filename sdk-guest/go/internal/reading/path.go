@@ -5,12 +5,17 @@ import (
 	"strings"
 )
 
-// step returns what a part of a path leads to.
-type step func(*Value) []member
+// step is a part of a path.
+type step struct {
+	// next returns what it leads to.
+	next func(*Value) []member
+	// isEach is true of `[*]`.
+	isEach bool
+}
 
 // key leads to a member of an object; in a list, to an index or to that member of the first element.
 func key(name string) step {
-	return func(v *Value) []member {
+	return step{next: func(v *Value) []member {
 		for v.IsList() && len(v.members) > 0 {
 			if at, err := strconv.ParseUint(name, 10, 31); err == nil && int(at) < len(v.members) {
 				return v.members[at : at+1]
@@ -21,7 +26,7 @@ func key(name string) step {
 			return nil
 		}
 		return []member{{value: v.member(name)}}
-	}
+	}}
 }
 
 // all leads to each element of a list and each value of an object.
@@ -33,15 +38,15 @@ func all(v *Value) []member {
 }
 
 func index(at int) step {
-	return func(v *Value) []member {
+	return step{next: func(v *Value) []member {
 		elements := v.elements()
 		return elements[min(at, len(elements)):min(at+1, len(elements))]
-	}
+	}}
 }
 
 // where leads to the elements that have the text at the end of the steps.
 func where(steps []step, text string) step {
-	return func(v *Value) []member {
+	return step{next: func(v *Value) []member {
 		var matching []member
 		for _, element := range v.elements() {
 			for _, found := range element.value.follow(steps) {
@@ -52,7 +57,7 @@ func where(steps []step, text string) step {
 			}
 		}
 		return matching
-	}
+	}}
 }
 
 // parsedPaths has those of the call, since each lead of a batch is read by the same.
@@ -103,7 +108,7 @@ func (p *pathParser) step() step {
 		p.fail("a key is missing")
 	}
 	if name == "*" {
-		return all
+		return step{next: all}
 	}
 	return key(name)
 }
@@ -120,7 +125,7 @@ func (p *pathParser) bracket() step {
 	}
 	text := strings.TrimSpace(p.until("]", "a bracket is not closed"))
 	if text == "*" {
-		return all
+		return step{next: all, isEach: true}
 	}
 	at, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {

@@ -114,6 +114,7 @@ func TestValues(t *testing.T) {
 	var all map[string][]struct {
 		Text, Area, Country, Phone, Email, Time, Join, Value, JSON string
 		Yes                                                        bool
+		Number                                                     *float64
 		Texts                                                      []string
 	}
 	cases(t, "values.json", &all)
@@ -132,6 +133,11 @@ func TestValues(t *testing.T) {
 			case "yes":
 				if Yes(c.Text) != c.Yes {
 					t.Errorf("%s: yes is not %v", c.Text, c.Yes)
+				}
+			case "number":
+				number, found := (&Value{kind: textKind, raw: c.Text}).Number()
+				if found != (c.Number != nil) || found && number != *c.Number {
+					t.Errorf("%s: the number is %v", c.Text, number)
 				}
 			case "attribute":
 				if value := Encode("value", parsed(t, c.Value)); !value.IsAbsent() {

@@ -1,16 +1,90 @@
 package reading
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Time returns a time as the contract has it, "" for a text that is none: of an epoch, ISO 8601, or a
-// date with the day before the month. The result is RFC 3339, or local time if the text names no zone:
-// the host knows the connection's.
+// Time returns a time as the contract has it, "" for a text that is none: of an epoch, ISO 8601, a date with
+// the day before the month, or as browsers, mail programs and .NET write it. The result is RFC 3339, or local
+// time if the text names no zone: the host knows the connection's.
 func Time(text string) string {
 	text = strings.TrimSpace(text)
+	if read := readTime(text); read != "" {
+		return read
+	}
+	return readTime(rearranged(text))
+}
+
+// rearranged returns an epoch or ISO 8601 of `Mon Mar 02 2026 09:15:30 GMT-0300 (...)`, RFC 2822 and
+// `/Date(1772453730000-0300)/`, "" of another text.
+func rearranged(text string) string {
+	if epoch, isDate := strings.CutPrefix(text, "/Date("); isDate {
+		epoch, isWhole := strings.CutSuffix(epoch, ")/")
+		if end := strings.LastIndexAny(epoch, "+-"); end > 0 {
+			epoch = epoch[:end]
+		}
+		if !isWhole {
+			return ""
+		}
+		return epoch
+	}
+	text, _, _ = strings.Cut(strings.ReplaceAll(text[:min(len(text), 120)], ",", " "), "(")
+	words := strings.Fields(text)
+	if len(words) > 0 && place("montuewedthufrisatsun", words[0]) >= 0 {
+		words = words[1:]
+	}
+	// C has the year at the end.
+	if last := len(words) - 1; last > 2 && strings.Contains(words[2], ":") {
+		words = slices.Insert(words[:last:last], 2, words[last])
+	}
+	switch len(words) {
+	case 3:
+		words = append(words, "00:00:00", "")
+	case 4:
+		words = append(words, "")
+	case 5:
+	default:
+		return ""
+	}
+	day, name, year := words[0], words[1], words[2]
+	if digits(day) != day {
+		day, name = name, day
+	}
+	month := place("janfebmaraprmayjunjulaugsepoctnovdec", name)
+	if month < 0 || digits(day) != day || len(year) != 4 || digits(year) != year {
+		return ""
+	}
+	return year + "-" + strconv.Itoa(month+1) + "-" + day + "T" + words[3] + offset(words[4])
+}
+
+// place returns the place of a word's first three letters in a list of such, or -1.
+func place(list, word string) int {
+	at := strings.Index(list, strings.ToLower(word[:min(len(word), 3)]))
+	if len(word) < 3 || at%3 != 0 {
+		return -1
+	}
+	return at / 3
+}
+
+// offset returns that of `GMT-0300`, and of the names that RFC 822 has for the zones of North America.
+func offset(zone string) string {
+	if at := place("estedtcstcdtmstmdtpstpdt", zone); at >= 0 && len(zone) == 3 {
+		return "-0" + strconv.Itoa(5+at/2-at%2) + ":00"
+	}
+	for _, name := range []string{"GMT", "UTC", "UT"} {
+		if rest, found := strings.CutPrefix(zone, name); found && rest != "" {
+			return rest
+		} else if found {
+			return "Z"
+		}
+	}
+	return zone
+}
+
+func readTime(text string) string {
 	if whole, fraction, _ := strings.Cut(text, "."); digits(whole+fraction) == whole+fraction {
 		return epoch(whole)
 	}

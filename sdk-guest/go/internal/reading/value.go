@@ -39,10 +39,14 @@ func (v *Value) Texts(paths ...string) []string {
 	return texts
 }
 
-// Number returns the first number at the path, also one in a text, and whether there is one.
+// Number returns the first number at the path, also one in a text, as people write it (`500.000` is five
+// hundred thousand, and `12,5` is twelve and a half), and whether there is one.
 func (v *Value) Number(paths ...string) (float64, bool) {
 	for _, found := range v.List(paths...) {
 		text := found.scalar()
+		if found.kind != numberKind {
+			text = plainNumber(text)
+		}
 		if number, err := strconv.ParseFloat(text, 64); err == nil && strings.Trim(text, "+-.0123456789eE") == "" {
 			return number, true
 		}
@@ -98,18 +102,28 @@ func (v *Value) scalar() string {
 	return strings.TrimSpace(v.raw)
 }
 
-// member returns the member of that name, also in another case, or nil.
+// member returns the member of that name, also in another case, or without the prefix that the name has in
+// XML, whose elements are read without prefixes; or nil.
 func (v *Value) member(name string) *Value {
 	at, found := slices.BinarySearchFunc(v.members, member{name: name}, byName)
 	if !found {
-		name = lowerASCII(name)
-		isAlike := func(member member) bool { return len(member.name) == len(name) && lowerASCII(member.name) == name }
-		at = slices.IndexFunc(v.members, isAlike)
+		at = v.alike(name)
+	}
+	if at < 0 {
+		at = v.alike(name[strings.LastIndexByte(name, ':')+1:])
 	}
 	if at < 0 {
 		return nil
 	}
 	return v.members[at].value
+}
+
+// alike returns the index of a member of that name in any case, or -1.
+func (v *Value) alike(name string) int {
+	name = lowerASCII(name)
+	return slices.IndexFunc(v.members, func(member member) bool {
+		return len(member.name) == len(name) && lowerASCII(member.name) == name
+	})
 }
 
 func lowerASCII(text string) string {
@@ -143,6 +157,11 @@ func (v *Value) find(paths []string) []*Value {
 	return nil
 }
 
+// isMap reports whether all members are objects.
+func (v *Value) isMap() bool {
+	return !slices.ContainsFunc(v.members, func(member member) bool { return !member.value.IsObject() })
+}
+
 // follow returns what is at the end of the steps and not absent.
 func (v *Value) follow(steps []step) []*Value {
 	if v.IsAbsent() {
@@ -151,8 +170,14 @@ func (v *Value) follow(steps []step) []*Value {
 	if len(steps) == 0 {
 		return []*Value{v}
 	}
+	// What is there once is its own element, unless only its members lead further.
+	if steps[0].isEach && v.IsObject() && (len(steps) > 1 || !v.isMap()) {
+		if own := v.follow(steps[1:]); len(own) > 0 {
+			return own
+		}
+	}
 	var found []*Value
-	for _, next := range steps[0](v) {
+	for _, next := range steps[0].next(v) {
 		found = append(found, next.value.follow(steps[1:])...)
 	}
 	return found

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Join returns the texts with a space between, absent ones left out. A first text that ends with the
+// Join returns the texts with a space between, absent ones left out. A first text whose last words are the
 // second is whole by itself.
 func Join(texts ...string) string {
 	var parts []string
@@ -15,7 +15,7 @@ func Join(texts ...string) string {
 			parts = append(parts, text)
 		}
 	}
-	if len(parts) > 1 && strings.HasSuffix(strings.ToLower(parts[0]), strings.ToLower(parts[1])) {
+	if len(parts) > 1 && strings.HasSuffix(" "+strings.ToLower(parts[0]), " "+strings.ToLower(parts[1])) {
 		parts = append(parts[:1], parts[2:]...)
 	}
 	return strings.Join(parts, " ")
@@ -83,6 +83,30 @@ func code(text string) string {
 		return ""
 	}
 	return code
+}
+
+// plainNumber returns a number as people write it as Go writes it. A sign that groups three digits each is
+// none of decimals.
+func plainNumber(text string) string {
+	unsigned := strings.TrimLeft(text, "+-")
+	at := strings.IndexAny(unsigned, ".,")
+	if at < 1 || unsigned[0] == '0' {
+		return strings.ReplaceAll(text, ",", ".")
+	}
+	group, decimal := unsigned[at:at+1], "."
+	if group == "." {
+		decimal = ","
+	}
+	whole, decimals, _ := strings.Cut(unsigned, decimal)
+	groups := strings.Split(whole, group)
+	isGrouped := len(groups) > 1 && at <= 3 && digits(decimals) == decimals
+	for index, one := range groups {
+		isGrouped = isGrouped && digits(one) == one && (index == 0 || len(one) == 3)
+	}
+	if !isGrouped {
+		return strings.ReplaceAll(text, ",", ".")
+	}
+	return text[:len(text)-len(unsigned)] + strings.Join(groups, "") + "." + decimals
 }
 
 func digits(text string) string {

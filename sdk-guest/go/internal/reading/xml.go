@@ -17,9 +17,10 @@ const (
 
 // parseXML returns a document as an object with its root element under the element's name. An element
 // that contains only text is that text; any other is an object with its attributes as `@name`, its text
-// as `#text`, and its children by name, repeated ones as a list. Senders' XML is read, not validated:
-// instructions, comments and document types are skipped, and an entity is one of the five of XML or a
-// character's number, so nothing is expanded and nothing fetched.
+// as `#text`, and its children by name, repeated ones as a list. The name of an element is without its prefix,
+// which each sender chooses. Senders' XML is read, not validated: instructions, comments and document types
+// are skipped, and an entity is one of XML or HTML or a character's number, so nothing is expanded and nothing
+// fetched.
 func parseXML(text string) (*Value, error) {
 	document := &element{}
 	reader := &xmlReader{text: text, elements: []*element{document}}
@@ -204,6 +205,9 @@ func (e *element) put(name string, value *Value) {
 
 // add adds a child. An element's own value is never a list, so a list means that the child repeats.
 func (e *element) add(name string, value *Value) {
+	if _, local, found := strings.Cut(name, ":"); found && local != "" {
+		name = local
+	}
 	at, found := e.index[name]
 	if !found {
 		e.put(name, value)
@@ -247,7 +251,31 @@ func writeUnescaped(out *strings.Builder, text string) {
 	}
 }
 
-var entities = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
+var entities = func() map[string]rune {
+	entities := map[string]rune{}
+	for at, name := range strings.Fields(latin) {
+		entities[name] = rune(0xa0 + at)
+	}
+	others := strings.Fields(others)
+	for at := 0; at < len(others); at += 2 {
+		entities[others[at]], _ = utf8.DecodeRuneInString(others[at+1])
+	}
+	return entities
+}()
+
+// latin has the names that HTML has for U+00A0 to U+00FF.
+const latin = `
+nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro
+para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil
+Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave
+Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml
+igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute
+thorn yuml`
+
+// others has other names, each before its character.
+const others = `
+amp & lt < gt > quot " apos ' ndash – mdash — lsquo ‘ rsquo ’ sbquo ‚ ldquo “ rdquo ” bdquo „ hellip … bull •
+euro € trade ™ OElig Œ oelig œ Scaron Š scaron š`
 
 // entity returns the character of an entity, 0 if there is none.
 func entity(name string) rune {

@@ -3,6 +3,8 @@
 //! This module does not know which numbers exist. A text that is masked, that is an e-mail
 //! address, or that has letters in place of digits is not a phone.
 
+use crate::nothing::is_invisible;
+
 /// The number of characters that are read; a phone with its label and extension has about
 /// forty.
 pub const MAX_CHARACTERS: usize = 64;
@@ -19,6 +21,8 @@ pub struct WrittenNumber {
 
 /// Digits after which another number, a remark or an extension may follow.
 const ENOUGH: usize = 8;
+/// Maximum digits of a country code.
+pub const COUNTRY_CODE: usize = 3;
 /// E.164 has 15; a trunk prefix and a carrier's code may come before.
 const MAX_DIGITS: usize = 20;
 
@@ -48,8 +52,8 @@ pub fn read(raw: &str) -> Option<WrittenNumber> {
         .flat_map(char::to_lowercase)
         .collect();
     let (text, always_international) = without_envelope(text.trim())?;
-    let (digits, plus) = first_number(&text)?;
-    let mut groups = text
+    let (digits, plus, begin) = first_number(&text)?;
+    let mut groups = text[begin..]
         .split(|c: char| !c.is_ascii_digit())
         .map(|group| group.strip_prefix("00").unwrap_or(group))
         .filter(|group| !group.is_empty());
@@ -78,11 +82,7 @@ pub fn plain(character: char) -> Option<char> {
         '۰'..='۹' => digit('۰'),
         '＋' => '+',
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '－' => '-',
-        '\u{ad}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' => return None,
+        other if is_invisible(other) => return None,
         other if other.is_whitespace() => ' ',
         other => other,
     })
@@ -128,14 +128,16 @@ fn without_envelope(text: &str) -> Option<(String, bool)> {
     Some((text.replacen("0xx", "", 1), international))
 }
 
-/// Returns the digits before the first sign that other text follows, and whether a plus
-/// precedes them.
-fn first_number(text: &str) -> Option<(String, bool)> {
+/// Returns the digits before the first sign that other text follows, whether a plus precedes them, and
+/// where they begin: after a second plus, if only digits of its country code are before that. Forms put
+/// their country's code before a number that has it.
+fn first_number(text: &str) -> Option<(String, bool, usize)> {
     if text.starts_with('<') || text.contains(['*', '•', '●', '…']) || text.contains("xx") {
         return None;
     }
     let mut digits = String::new();
-    let mut plus = false;
+    let (mut plus, mut begin) = (false, 0);
+    let mut code = String::new();
     let mut previous = ' ';
     for (index, character) in text.char_indices() {
         let enough = digits.len() >= ENOUGH;
@@ -145,6 +147,10 @@ fn first_number(text: &str) -> Option<(String, bool)> {
             '/' | ',' | ';' | '|' | '+' if enough => break,
             '(' if digits.len() > ENOUGH + 1 => break,
             '#' if enough => break,
+            '+' if digits.len() <= COUNTRY_CODE => {
+                code = std::mem::take(&mut digits);
+                (plus, begin) = (true, index);
+            }
             '#' | '+' => return None,
             // A label before the number.
             letter if letter.is_alphabetic() && digits.is_empty() => {}
@@ -162,5 +168,5 @@ fn first_number(text: &str) -> Option<(String, bool)> {
         }
         previous = character;
     }
-    Some((digits, plus))
+    digits.starts_with(&code).then_some((digits, plus, begin))
 }

@@ -15,6 +15,8 @@ use leadhost_domain::repair::{CREATED, PERSON};
 /// The message of an item that did not change values which are newer.
 const OLDER: &str = "older than what is known";
 
+const UNREACHABLE: &str = "no phone number and no e-mail address of the lead could be read, so nobody can reach the person";
+
 const DELETED_UNKNOWN: &str = "the source deleted a lead that is not known here";
 
 struct ClaimedKey {
@@ -521,6 +523,7 @@ fn create(
     ItemRecord {
         deal: Some(deal),
         contact: Some(contact),
+        message: lead.contact_keys.is_empty().then(|| UNREACHABLE.to_owned()),
         ..ItemRecord::new(ItemStatus::Converted, lead.external_id.clone())
     }
 }

@@ -83,7 +83,7 @@ pub async fn read_json<T: DeserializeOwned>(
     } else {
         &body.bytes
     };
-    serde_json::from_slice(bytes).map_err(|error| {
+    serde_json::from_slice(json::without_mark(bytes)).map_err(|error| {
         let what = if error.is_data() {
             "not as expected"
         } else {

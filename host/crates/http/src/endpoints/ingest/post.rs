@@ -37,7 +37,8 @@ struct LeadAnswer {
     deal_id: Option<DealId>,
     contact_id: Option<ContactId>,
     duplicate: bool,
-    /// Why a value of the lead was not taken: newer ones are known.
+    /// Why a value of the lead was not taken: newer ones are known. Or that no phone number and no e-mail address
+    /// could be read.
     message: Option<String>,
 }
 

@@ -1,0 +1,88 @@
+//! The kind of a contact in a list of several, as the words beside it say: a phone that is marked as the
+//! first, then mobiles, then fixed lines. A fax and a pager are no phones.
+
+use leadhost_sdk::serde_json::Value;
+
+use crate::fold::fold;
+use crate::heuristics::is_truth;
+use crate::record::text_of_node;
+
+const KINDS: [&str; 19] = [
+    "type",
+    "label",
+    "kind",
+    "valuetype",
+    "rel",
+    "tipo",
+    "name",
+    "nome",
+    "category",
+    "categoria",
+    "use",
+    "phonetype",
+    "phonelabel",
+    "numbertype",
+    "phonenumbertype",
+    "tipotelefone",
+    "description",
+    "descricao",
+    "location",
+];
+const FIRST: [&str; 10] = [
+    "primary",
+    "isprimary",
+    "preferred",
+    "ispreferred",
+    "pref",
+    "principal",
+    "isprincipal",
+    "default",
+    "isdefault",
+    "padrao",
+];
+
+/// Returns the place of a contact among others, from 0; `None` if it is a fax or a pager.
+pub fn rank(contact: &Value) -> Option<u8> {
+    let mut best = rank_of_word("");
+    for (name, value) in contact.as_object().into_iter().flatten() {
+        let name = fold(name);
+        let is_marked = || text_of_node(value).is_some_and(|text| is_truth(&text));
+        if FIRST.contains(&name.as_str()) && is_marked() {
+            best = best.min(Some(0));
+        }
+        if KINDS.contains(&name.as_str()) {
+            let words = match value {
+                Value::Array(words) => words,
+                word => std::slice::from_ref(word),
+            };
+            for word in words.iter().filter_map(|word| text_of_node(word)) {
+                best = best.min(rank_of_word(&fold(&word)));
+            }
+        }
+    }
+    best
+}
+
+/// Returns the place that a folded word for its kind gives a contact.
+pub fn rank_of_word(word: &str) -> Option<u8> {
+    const NONE: [&str; 4] = ["fax", "pager", "beeper", "telex"];
+    const MOBILE: [&str; 9] = [
+        "mobile", "cell", "celular", "movil", "movel", "whatsapp", "wpp", "zap", "iphone",
+    ];
+    let has = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
+    match word {
+        word if NONE.iter().any(|none| word.contains(none)) => None,
+        "pref" | "primary" | "principal" | "preferred" => Some(0),
+        "cel" | "mob" | "handy" => Some(1),
+        _ if has(&MOBILE) => Some(1),
+        _ => Some(2),
+    }
+}
+
+/// Returns the contacts without faxes, likeliest first.
+pub fn ranked<'a>(contacts: impl Iterator<Item = &'a Value>) -> Vec<&'a Value> {
+    let ranked = contacts.filter_map(|contact| Some((rank(contact)?, contact)));
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, contact)| contact).collect()
+}

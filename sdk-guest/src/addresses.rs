@@ -1,0 +1,188 @@
+//! E-mail addresses as people, forms and mail programs write them. The host reads addresses with this
+//! file too, so that both find the same ones.
+
+/// Maximum addresses of one text.
+const MOST: usize = 20;
+/// Maximum words of the name of an address, and those that are none and beside addresses.
+const NAME_WORDS: usize = 8;
+const OTHER_WORDS: usize = 2;
+const LINK: &str = "mailto:";
+/// Maximum characters of an address.
+const MAX_CHARACTERS: usize = 254;
+
+/// Returns the addresses of a text that is nothing but addresses: one, or several between commas,
+/// semicolons, slashes, spaces or `e`, each with a name (`"Souza, Ana" <ana@example.com>`), a comment,
+/// or `mailto:`. Invisible characters and a final full stop are left out.
+pub fn addresses(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if !text.contains(['@', '＠']) {
+        return found;
+    }
+    let visible = text.chars().filter(|c| !super::nothing::is_invisible(*c));
+    let text: String = visible.map(|c| if c == '＠' { '@' } else { c }).collect();
+    let mut rest = text.trim();
+    if rest
+        .get(..LINK.len())
+        .is_some_and(|begin| begin.eq_ignore_ascii_case(LINK))
+    {
+        rest = rest.split('?').next().unwrap_or_default();
+    }
+    let mut part = Part::default();
+    let mut others = 0;
+    // A sign at the end ends the last part.
+    for character in rest.chars().map(Some).chain([None]) {
+        if character.is_some_and(|character| part.take(character)) {
+            continue;
+        }
+        let part = std::mem::take(&mut part);
+        let read = part.addresses();
+        let words = part.plain.split_whitespace().count();
+        match part.bracketed {
+            // With a comma in the name, its begin is a part of its own.
+            Some(_) if !read.is_empty() => others = words.saturating_sub(NAME_WORDS),
+            _ if read.is_empty() => others += words,
+            _ => {}
+        }
+        found.extend(read);
+        if found.len() >= MOST {
+            break;
+        }
+    }
+    found.truncate(MOST);
+    // A text with an address in it is not an address.
+    match others <= OTHER_WORDS {
+        true => found,
+        false => Vec::new(),
+    }
+}
+
+/// The text between two separators.
+#[derive(Default)]
+struct Part {
+    /// Without comments and names in quotes.
+    plain: String,
+    /// In angle brackets.
+    bracketed: Option<String>,
+    quoted: String,
+    inside: Option<char>,
+}
+
+impl Part {
+    /// Returns whether the character belongs to the part, and does not end it.
+    fn take(&mut self, character: char) -> bool {
+        match (self.inside, character) {
+            (Some(end), c) if c == end => self.inside = None,
+            (Some('>'), c) => self.bracketed.get_or_insert_default().push(c),
+            (Some('"'), c) => self.quoted.push(c),
+            (Some(_), _) => {}
+            (None, ',' | ';' | '|' | '\n') => return false,
+            // Before the at sign it may belong to an address.
+            (None, '/') if self.bracketed.is_some() || self.plain.contains('@') => return false,
+            (None, '<') => {
+                self.inside = Some('>');
+                self.bracketed = Some(String::new());
+            }
+            (None, '"') => self.inside = Some('"'),
+            (None, '(') => self.inside = Some(')'),
+            (None, c) => self.plain.push(c),
+        }
+        true
+    }
+
+    fn addresses(&self) -> Vec<String> {
+        let text = match &self.bracketed {
+            Some(address) => address,
+            None if self.plain.trim().is_empty() => &self.quoted,
+            None => &self.plain,
+        };
+        let mut found = Vec::new();
+        for word in text.split_whitespace() {
+            match address(word) {
+                Some(address) => found.push(address),
+                None if ["e", "y", "ou", "o", "and", "or"].contains(&word) => {}
+                // A space in an address, or a text with an address in it.
+                None => return Vec::new(),
+            }
+        }
+        found
+    }
+}
+
+fn address(word: &str) -> Option<String> {
+    let word = word.trim_matches(['\'', '`', '"']);
+    let link = word.get(..LINK.len());
+    let is_link = link.is_some_and(|begin| begin.eq_ignore_ascii_case(LINK));
+    let word = if is_link { &word[LINK.len()..] } else { word };
+    let (local, domain) = word.split_once('@')?;
+    let domain = domain.split('?').next()?.trim_end_matches('.');
+    let is_one = !local.is_empty()
+        && domain.contains('.')
+        && !domain.contains('@')
+        && local.chars().count() + 1 + domain.chars().count() <= MAX_CHARACTERS;
+    is_one.then(|| format!("{local}@{domain}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_people_and_programs_write_them() {
+        let check = |text: &str, expect: &[&str]| assert_eq!(addresses(text), expect, "{text}");
+        let (ana, bia) = ("ana@example.com", "bia@example.com");
+        for text in [
+            "ana@example.com",
+            " ana@example.com ",
+            "Ana Souza <ana@example.com>",
+            "\"Souza, Ana\" <ana@example.com>",
+            "Souza, Ana <ana@example.com>",
+            "Da Silva Souza Lima, Ana <ana@example.com>",
+            "ana@example.com, -",
+            "<ana@example.com>",
+            "mailto:ana@example.com?subject=Oi, Ana Lima",
+            "MAILTO:ana@example.com",
+            "<mailto:ana@example.com>",
+            "ana@example.com.",
+            "ana@example.com (Ana; casa)",
+            "(casa) ana@example.com",
+            "ana@example.com\u{200b}",
+            "\u{feff}ana@exam\u{ad}ple.com\u{202a}",
+            "'ana@example.com'",
+            "\"ana@example.com\"",
+            "ana@example.com,",
+            "ana＠example.com",
+            "ana@example.com <ana@example.com>",
+            "\"Ana <ana@example.com>\" <ana@example.com>",
+        ] {
+            check(text, &[ana]);
+        }
+        for text in [
+            "ana@example.com, bia@example.com",
+            "ana@example.com;bia@example.com",
+            "ana@example.com / bia@example.com",
+            "ana@example.com/bia@example.com",
+            "Ana <ana@example.com>, \"Lima, Bia\" <bia@example.com>",
+            "ana@example.com bia@example.com",
+            "ana@example.com e bia@example.com",
+            "ana@example.com\nbia@example.com.",
+        ] {
+            check(text, &[ana, bia]);
+        }
+        check("ana/casa@example.com", &["ana/casa@example.com"]);
+        for text in [
+            "",
+            "@",
+            "a@b",
+            "a b@example.com",
+            "a@b@example.com",
+            "fale com ana@example.com",
+            "Ana <ana>",
+            "Quero visitar hoje, ana@example.com",
+            "{\"email\":\"ana@example.com\",\"nome\":\"Ana\"}",
+            "@example.com",
+        ] {
+            check(text, &[]);
+        }
+        assert_eq!(addresses(&"a@example.com,".repeat(1_000)).len(), MOST);
+    }
+}
