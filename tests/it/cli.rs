@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
 use leadhost_domain::plugin::Digest;
+use leadhost_http::openapi;
+use leadhost_http::surface::Surface;
 use leadhost_tests::components::target;
 use leadhost_tests::program::binary;
 use leadhost_tests::service::{SERVE, command, leadhost, refused};
@@ -20,7 +22,8 @@ leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     the_quickstart_comes_up_takes_leads_and_keeps_everything_over_a_restart,
     the_quickstarts_commands_work_as_they_are,
-    the_guides_first_messages_go_out_in_the_demo_workspace,
+    the_guides_commands_and_the_documents_examples_work_in_the_demo_workspace,
+    the_keys_file_has_every_key_of_the_first_apply,
     every_command_works_against_a_running_service,
     a_refusal_says_what_to_do,
     a_release_that_releases_nothing_fails,
@@ -142,7 +145,41 @@ async fn the_quickstarts_commands_work_as_they_are(on: On) {
     has!(said, "stage_code", "\"name\":\"Nilda Prado\"");
 }
 
-async fn the_guides_first_messages_go_out_in_the_demo_workspace(on: On) {
+/// The commands of the guide, as they are, with the values that it leaves out.
+fn guide(service: &Service, keys: &Value) -> String {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/partners.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let mut blocks = guide.split("\n```").skip(1).step_by(2);
+    let variables = blocks.next().unwrap();
+    has!(
+        variables,
+        "partner_key=pk_...",
+        "connection=... form_token=..."
+    );
+    let mut script = format!(
+        "curl() {{ command curl -sS --fail-with-body \"$@\"; }}\nurl=http://{} data_url=http://{}\n",
+        service.address("gateway"),
+        service.address("data"),
+    );
+    for (name, value) in [
+        ("partner_key", &keys["partnerKey"]),
+        ("token", &keys["accessToken"]),
+        ("workspace_key", &keys["workspaceKey"]),
+        ("connection", &keys["connections"]["site-form"]),
+        (
+            "form_token",
+            &keys["connectionSecrets"]["site-form"]["token"],
+        ),
+    ] {
+        script.push_str(&format!("{name}={}\n", value.text()));
+    }
+    for block in blocks.filter_map(|block| block.strip_prefix("sh\n")) {
+        script.push_str(&format!("{block}\n"));
+    }
+    script
+}
+
+async fn the_guides_commands_and_the_documents_examples_work_in_the_demo_workspace(on: On) {
     if Command::new("curl").arg("--help").output().is_err() {
         left_out("the guide's commands need curl");
         return;
@@ -150,29 +187,107 @@ async fn the_guides_first_messages_go_out_in_the_demo_workspace(on: On) {
     let folder = folder();
     let service = demo(&on, folder.path());
     service.run("instance sync-templates assistant");
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/partners.md");
-    let guide = std::fs::read_to_string(guide).unwrap();
-    let (_, messages) = guide.split_once("\n## Messages\n").unwrap();
-    let (messages, _) = messages.split_once("\n## ").unwrap();
-    let mut blocks = messages.split("\n```").skip(1).step_by(2);
-    let commands: Vec<_> = blocks
-        .by_ref()
-        .map_while(|block| block.strip_prefix("sh\n"))
-        .collect();
-    assert_eq!(commands.len(), 2, "one for each format");
-    let key = keys(folder.path())["partnerKey"].clone();
-    for command in &commands {
-        let tried = Command::new("sh")
-            .args(["-c", command])
-            .env("url", format!("http://{}", service.address("gateway")))
-            .env("partner_key", key.as_str().unwrap())
-            .output()
-            .unwrap();
-        has!(String::from_utf8_lossy(&tried.stdout), "\"success\":true"; "{command}");
-    }
+    let keys = keys(folder.path());
+    let mut script = guide(&service, &keys);
+    assert!(script.matches("\ncurl ").count() > 15, "{script}");
+    // Answers do not end their line.
+    script.push_str("\nprintf '\\n%s %s\\n' \"$deal\" \"$ticket\"\n");
+    let tried = Command::new("sh")
+        .args(["-euxc", &script])
+        .output()
+        .unwrap();
+    let (said, steps) = (
+        String::from_utf8_lossy(&tried.stdout),
+        String::from_utf8_lossy(&tried.stderr),
+    );
+    assert!(tried.status.success(), "{steps}\n{said}");
+    has!(
+        said,
+        "\"status\":\"converted\"",
+        "Vista Mar",
+        "\"status\":\"resolved\""
+    );
     let sent = service.run("outbox");
     let texts = sent.matches("Olá Helena, aqui é da Vista Imóveis").count();
-    assert_eq!(texts, commands.len(), "{sent}");
+    assert_eq!(texts, 3, "a greeting, and a message in each format: {sent}");
+    let (deal, ticket) = said
+        .lines()
+        .last()
+        .and_then(|ids| ids.split_once(' '))
+        .unwrap();
+
+    let document = openapi::document(Surface::Both);
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        let path = path.replace("{dealId}", deal).replace("{id}", ticket);
+        for (method, operation) in operations.as_object().unwrap() {
+            let Some(scheme) = operation["security"][0].as_object() else {
+                continue;
+            };
+            let key = keys[scheme.keys().next().unwrap()].text();
+            let examples = &operation["requestBody"]["content"]["application/json"]["examples"];
+            for (name, example) in examples.as_object().into_iter().flatten() {
+                let ask = service.ask("gateway", &method.to_uppercase(), &path);
+                let ask = match scheme.contains_key("partnerKey") {
+                    true => ask.header("x-service-api-key", key),
+                    false => ask.header("authorization", &format!("Bearer {key}")),
+                };
+                let answer = ask.json(&example["value"]).send().await;
+                assert!(
+                    answer.status < 300,
+                    "{path} {name}: {} {}",
+                    answer.status,
+                    answer.text()
+                );
+            }
+        }
+    }
+}
+
+/// Two partners with a key of each kind, of which no command shows the texts later.
+const PARTNERS: &str = r#"
+[workspace]
+slug = "two"
+name = "Two"
+[[partners]]
+name = "crm"
+[[partners]]
+name = "portal"
+[[keys]]
+kind = "workspace"
+label = "export"
+"#;
+
+async fn the_keys_file_has_every_key_of_the_first_apply(on: On) {
+    let folder = folder();
+    let mut file = PARTNERS.to_owned();
+    for partner in ["crm", "portal"] {
+        for kind in ["partner", "access-token"] {
+            file.push_str(&format!(
+                "[[keys]]\nkind = \"{kind}\"\nlabel = \"{partner}\"\npartner = \"{partner}\"\n"
+            ));
+        }
+    }
+    let path = folder.path().join("two.toml");
+    std::fs::write(&path, file).unwrap();
+    let flags = ["--first-apply", path.to_str().unwrap()];
+    let service = Service::start_on(&on, folder.path(), &flags);
+    let made = keys(folder.path());
+    assert_eq!(made["keys"].list().len(), 5);
+    for key in made["keys"].list() {
+        let (address, path) = match key["kind"].text() {
+            "partner" => ("gateway", "/deal?email=ana@example.com"),
+            "access-token" => ("gateway", "/tickets"),
+            _ => ("data", "/v1/whoami"),
+        };
+        let bearer = format!("Bearer {}", key["key"].text());
+        let ask = service
+            .ask(address, "GET", path)
+            .header("authorization", &bearer);
+        let ask = ask.header("x-service-api-key", key["key"].text());
+        ask.send().await.expect(200);
+    }
+    let listed = service.json("key list --workspace two");
+    assert_eq!(listed["keys"].list().len(), 5, "{listed}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Mistakes of clients, and the limits of valid input.
 
+use std::io::Write as _;
+
 use leadhost_domain::id::DealId;
 use leadhost_tests::{Ask, On, fields, has};
 use serde_json::{Value, json};
@@ -22,6 +24,12 @@ fn whole() -> Value {
         "conversionIdentifier": "campaign-7", "bypassProductCheck": true,
         "ignoreTransferToDeskIfUnanswered": true, "specialInstructions": "Seja breve.",
     })
+}
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(text).expect("it fits");
+    gzip.finish().expect("it packs")
 }
 
 fn with(body: &Value, field: &str, value: Value) -> Value {
@@ -158,7 +166,6 @@ async fn a_body_that_is_no_json_is_refused(on: On) {
             "{\"name\": \"Ana\",}",
             "{\"name\": 'Ana'}",
             "{} {}",
-            "\u{feff}{}",
             "{\"a\": \"\\ud800\"}",
             "nul",
         ] {
@@ -191,14 +198,29 @@ async fn a_body_of_another_content_type_or_encoding_is_refused(on: On) {
             "multipart/form-data; boundary=x",
             "application/xml",
             "nonsense",
+            "application/json; charset=iso-8859-1",
         ] {
             let message = refusal(&send("content-type", other).await, 415);
             has!(message, "application/json");
         }
-        for encoding in ["gzip", "br", "deflate", "identity, gzip"] {
-            let message = refusal(&send("content-encoding", encoding).await, 415);
-            has!(message, "compressed");
-        }
+        let coded = async |coding: &str, body: Vec<u8>| {
+            let ask = ask.clone().header("content-encoding", coding);
+            ask.body(body).send().await
+        };
+        let packed = gzip(body.to_string().as_bytes());
+        let message = refusal(&coded("br", packed.clone()).await, 415);
+        has!(message, "compressed as `br`", "gzip, deflate, zstd");
+        let cut = packed[..packed.len() - 4].to_vec();
+        has!(
+            refusal(&coded("gzip", cut).await, 400),
+            "cannot be decompressed"
+        );
+        let bomb = gzip(format!("{}{body}", " ".repeat(1 << 20)).as_bytes());
+        refusal(&coded("gzip", bomb).await, 413);
+        coded("gzip", packed).await.expect(status);
+        // A proxy may have decompressed it; editors write a byte order mark.
+        let marked = format!("\u{feff}{body}").into_bytes();
+        coded("gzip", marked).await.expect(status);
         for json in [
             "application/json",
             "application/json; charset=utf-8",
@@ -220,10 +242,8 @@ async fn a_body_of_another_content_type_or_encoding_is_refused(on: On) {
         let ask = seat.host.post("/send-notification");
         ask.partner(&seat.seeded.partner_key).body("{}")
     };
-    for (name, value) in [("content-type", "text/plain"), ("content-encoding", "gzip")] {
-        let answer = ask().header(name, value).send().await.expect(415).json();
-        fields!(answer, {"success": false, "statusCode": 415});
-    }
+    let answer = ask().header("content-type", "text/plain").send().await;
+    fields!(answer.expect(415).json(), {"success": false, "statusCode": 415});
     ask().send().await.expect(400);
 }
 
@@ -257,7 +277,6 @@ async fn large_and_deep_requests_are_refused_in_the_gateways_format(on: On) {
         refusal(&seat.host.ask(method, &path).send().await, 414);
     }
     for path in [
-        "/deal/",
         "/deals",
         "/api/v1/deals",
         "/api/v1/deals//log",

@@ -194,8 +194,13 @@ async fn unreadable_bodies_are_refused_and_kept_and_oversized_ones_are_not(on: O
         let refused = send(coding, body.clone()).await.expect(400).json();
         has!(refused["message"], "decompressed", "kept as");
     }
+    let refused = send("gzip", b"no JSON".to_vec()).await.expect(400).json();
+    has!(
+        refused["message"],
+        "not compressed as its Content-Encoding says"
+    );
     let rejected = host.with_status(DeliveryStatus::Rejected).await;
-    assert_eq!(rejected.len(), 4);
+    assert_eq!(rejected.len(), 5);
     // Some kilobytes that decompress to more than a delivery may have.
     let bomb = vec![b' '; limits::DELIVERY_BYTES + 1];
     for packed in [("gzip", gzip(&bomb)), ("zstd", zstd(&bomb))] {

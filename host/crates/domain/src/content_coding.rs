@@ -25,23 +25,40 @@ pub enum BodyCoding {
 impl BodyCoding {
     /// Returns the coding of a body. A body that is a text is not compressed, whatever its sender says.
     pub fn of(headers: &Pairs, body: &[u8]) -> Self {
-        let named = headers
-            .iter()
-            .filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"))
-            .flat_map(|(_, value)| value.split(','))
-            .filter(|word| !is_no_coding(word))
-            .map(|word| word.trim().to_ascii_lowercase());
-        let words: Vec<String> = named.collect();
-        if words.is_empty() || is_text(body) {
+        Self::of_values(values(headers), body)
+    }
+
+    /// The same by the values of its `Content-Encoding`.
+    pub fn of_values<'v>(values: impl Iterator<Item = &'v str>, body: &[u8]) -> Self {
+        let named = codings(values);
+        if named.is_empty() || is_text(body) {
             return Self::Plain;
         }
-        match words.join(", ").as_str() {
+        match named.as_str() {
             "gzip" | "x-gzip" => Self::Coded(ContentCoding::Gzip),
             "deflate" => Self::Coded(ContentCoding::Deflate),
             "zstd" => Self::Coded(ContentCoding::Zstd),
             other => Self::Unknown(other[..other.floor_char_boundary(SHOWN)].to_owned()),
         }
     }
+}
+
+/// Returns whether the body is a text although its sender says that it is compressed.
+pub fn is_mislabelled(headers: &Pairs, body: &[u8]) -> bool {
+    !codings(values(headers)).is_empty() && is_text(body)
+}
+
+fn values(headers: &Pairs) -> impl Iterator<Item = &str> {
+    let named = headers.iter();
+    let named = named.filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
+    named.map(|(_, value)| value.as_str())
+}
+
+fn codings<'v>(values: impl Iterator<Item = &'v str>) -> String {
+    let words = values.flat_map(|value| value.split(','));
+    let named = words.filter(|word| !is_no_coding(word));
+    let named: Vec<String> = named.map(|word| word.trim().to_ascii_lowercase()).collect();
+    named.join(", ")
 }
 
 /// Bytes that are shown of a coding.

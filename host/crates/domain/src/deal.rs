@@ -4,8 +4,10 @@
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
+use utoipa::openapi::Schema;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder, SchemaType, Type};
 
-use super::id::AgentId;
+use super::id::{AgentId, ContactId, DealId, OwnerId, ProductId};
 use super::time::Micros;
 use super::word::words;
 
@@ -154,24 +156,38 @@ pub struct DealView {
 #[derive(Clone, Debug, Serialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DealPart {
+    #[schema(value_type = DealId)]
     pub id: String,
     #[schema(value_type = DealStatus)]
     pub status: String,
     /// As `PATCH /deal/{dealId}` takes it.
+    #[schema(value_type = DealStage)]
     pub stage_code: String,
     pub created_at: Micros,
     pub updated_at: Micros,
+    #[schema(value_type = Option<OwnerId>)]
     pub owner_id: Option<String>,
     pub owner_name: Option<String>,
     pub owner_email: Option<String>,
-    /// Includes `externalIntegrationId`.
-    #[schema(value_type = Object)]
+    #[schema(schema_with = props)]
     pub props: Value,
+}
+
+fn props() -> ObjectBuilder {
+    let external_id = ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .description(Some("The deal's id in the system that it came from."));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("externalIntegrationId", external_id)
+        .required("externalIntegrationId")
+        .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(true)))
 }
 
 #[derive(Clone, Debug, Serialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PersonPart {
+    #[schema(value_type = ContactId)]
     pub id: String,
     pub name: Option<String>,
     pub email: Option<String>,
@@ -181,6 +197,7 @@ pub struct PersonPart {
 #[derive(Clone, Debug, Serialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PropertyPart {
+    #[schema(value_type = Option<ProductId>)]
     pub id: Option<String>,
     pub name: Option<String>,
     pub external_id: Option<String>,

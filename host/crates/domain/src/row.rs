@@ -9,6 +9,9 @@ use utoipa::ToSchema;
 
 use super::conversation::ConversationStatus;
 use super::deal::{DealStage, DealStatus};
+use super::id::{
+    ContactId, ConversationId, DealId, MessageErrorId, MessageId, OwnerId, ProductId, WorkspaceId,
+};
 use super::message::{Actor, MessageKind};
 use super::time::Micros;
 use super::word::words;
@@ -59,12 +62,15 @@ impl Entity {
 /// A row of `ids`, which says only that the row exists.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct IdRow {
+    #[schema(value_type = DealId)]
     pub id: String,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ContactRow {
+    #[schema(value_type = ContactId)]
     pub id: String,
+    #[schema(value_type = WorkspaceId)]
     pub workspace_id: String,
     pub cursor_at: Micros,
     pub name: Option<String>,
@@ -94,11 +100,15 @@ impl ContactRow {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DealRow {
+    #[schema(value_type = DealId)]
     pub id: String,
+    #[schema(value_type = WorkspaceId)]
     pub workspace_id: String,
     pub cursor_at: Micros,
+    #[schema(value_type = ContactId)]
     pub person_id: String,
     pub agent_id: Option<i64>,
+    #[schema(value_type = Option<OwnerId>)]
     pub owner_id: Option<String>,
     #[schema(value_type = DealStatus)]
     pub status: String,
@@ -109,15 +119,19 @@ pub struct DealRow {
     pub updated_at: Micros,
     #[schema(value_type = DealStage)]
     pub stage_code: String,
+    #[schema(value_type = Option<ProductId>)]
     pub product_id: Option<String>,
     pub external_id: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MessageRow {
+    #[schema(value_type = MessageId)]
     pub id: String,
+    #[schema(value_type = WorkspaceId)]
     pub workspace_id: String,
     pub cursor_at: Micros,
+    #[schema(value_type = ConversationId)]
     pub conversation_id: String,
     pub created_at: Micros,
     #[schema(value_type = Actor)]
@@ -134,10 +148,14 @@ pub struct MessageRow {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ConversationRow {
+    #[schema(value_type = ConversationId)]
     pub id: String,
+    #[schema(value_type = WorkspaceId)]
     pub workspace_id: String,
     pub cursor_at: Micros,
+    #[schema(value_type = ContactId)]
     pub contact_id: String,
+    #[schema(value_type = Option<DealId>)]
     pub deal_id: Option<String>,
     pub agent_id: Option<i64>,
     pub agent_type: Option<String>,
@@ -161,13 +179,18 @@ pub struct ConversationRow {
 /// A failure of the channel: one row for each message and code.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MessageErrorRow {
+    #[schema(value_type = MessageErrorId)]
     pub id: String,
+    #[schema(value_type = WorkspaceId)]
     pub workspace_id: String,
     pub cursor_at: Micros,
     pub recipient_id: Option<String>,
+    #[schema(value_type = Option<DealId>)]
     pub deal_id: Option<String>,
+    #[schema(value_type = Option<ConversationId>)]
     pub conversation_id: Option<String>,
     pub agent_id: Option<i64>,
+    #[schema(value_type = Option<MessageId>)]
     pub message_id: Option<String>,
     /// The channel's id of the message.
     pub external_id: Option<String>,

@@ -110,9 +110,7 @@ pub async fn workspace(call: &Call<'_>) -> Result<WorkspaceCaller, ApiError> {
 /// Authenticates a partner key in `x-service-api-key`.
 pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     let headers = &call.head.headers;
-    let presented = headers
-        .get("x-service-api-key")
-        .and_then(|value| value.to_str().ok());
+    let presented = only(headers, &HeaderName::from_static("x-service-api-key"))?;
     let caller = grant(call, presented, KeyKind::Partner, Challenge::PartnerKey).await?;
     partner_caller(&caller)
 }
@@ -191,13 +189,27 @@ fn incomplete(caller: &Caller, what: &str) -> ApiError {
     })
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    let pair = only(headers, &AUTHORIZATION)?.and_then(|text| text.split_once(' '));
+    let key = pair.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    Ok(key.map(|(_, key)| key.trim()))
+}
+
+/// Returns the value of a header with a key. Two different ones are refused: the client and a proxy
+/// may not agree on which counts.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, ApiError> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next();
+    if values.any(|other| Some(other) != first) {
+        return Err(ApiError::BadRequest(format!(
+            "The request has several different {name} headers; send exactly one."
+        )));
+    }
+    Ok(first.and_then(|value| value.to_str().ok()))
 }
 
 async fn bearer_grant(call: &Call<'_>, kind: KeyKind) -> Result<Arc<Caller>, ApiError> {
-    let presented = bearer(&call.head.headers);
+    let presented = bearer(&call.head.headers)?;
     grant(call, presented, kind, Challenge::Bearer(kind)).await
 }
 
@@ -265,7 +277,7 @@ mod tests {
         let check = |text: &'static str, expect: Option<&str>| {
             let mut headers = HeaderMap::new();
             headers.insert(AUTHORIZATION, HeaderValue::from_static(text));
-            assert_eq!(bearer(&headers), expect, "{text}");
+            assert_eq!(bearer(&headers).ok(), Some(expect), "{text}");
         };
         check("Bearer key", Some("key"));
         check("bearer   key ", Some("key"));
@@ -273,5 +285,21 @@ mod tests {
         check("Bearer", None);
         check("key", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_repeated_key_counts_once_and_a_different_one_is_refused() {
+        let name = HeaderName::from_static("x-service-api-key");
+        let mut headers = HeaderMap::new();
+        for expect in [Some("a"), Some("a")] {
+            headers.append(&name, HeaderValue::from_static("a"));
+            assert_eq!(only(&headers, &name).ok(), Some(expect));
+        }
+        headers.append(&name, HeaderValue::from_static("b"));
+        let refused = only(&headers, &name).expect_err("two keys").to_string();
+        assert!(
+            refused.contains("several different x-service-api-key"),
+            "{refused}"
+        );
     }
 }

@@ -12,19 +12,18 @@ use leadhost_domain::content_coding::ContentCoding;
 use leadhost_plugin::{CallError, give_way};
 
 /// Returns the decompressed body and its share of the budget, which grows with it. `None`: it cannot be
-/// decompressed. The work runs in the connection's lane, as the plugin's work on that body does.
+/// decompressed. The work runs in the lane of the connection or of the client, as a plugin's work on a body does.
 pub async fn decode(
     http: &Http,
-    connection: &ConnectionId,
+    lane: &str,
     coding: ContentCoding,
     sent: Bytes,
     limit: usize,
     held: BudgetShare,
 ) -> Result<(Option<Vec<u8>>, BudgetShare), ApiError> {
-    // Which plugin will read it does not matter here: the work counts for the connection.
+    // Which plugin will read it does not matter here: the work counts for the lane.
     let nobodys = Digest::compute(&[]);
     let work = read(coding, sent, limit, held);
-    let lane = connection.as_str();
     match http.core.plugins.compute(lane, &nobodys, work).await {
         Ok(Ok((whole, held))) => Ok((Some(whole), held)),
         Ok(Err(Failed::Unreadable(error, held))) => {

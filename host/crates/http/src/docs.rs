@@ -35,12 +35,22 @@ pub async fn document(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 
 describe!(page);
 pub async fn page(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
-    static CACHED: [OnceLock<Asset>; 2] = [const { OnceLock::new() }; 2];
-    let (place, text) = match call.surface {
-        Surface::Admin => (1, admin_page()),
-        Surface::Gateway | Surface::Data | Surface::Both => (0, PAGE),
-    };
-    let asset = CACHED[place].get_or_init(|| Asset::new("text/html; charset=utf-8", text));
+    static CACHED: [OnceLock<Asset>; 4] = [const { OnceLock::new() }; 4];
+    let is_admin = call.surface == Surface::Admin;
+    let in_folder = call.head.uri.path().ends_with('/');
+    let place = usize::from(is_admin) + 2 * usize::from(in_folder);
+    let asset = CACHED[place].get_or_init(|| {
+        let mut text = include_str!("docs/page.html").to_owned();
+        if is_admin {
+            text = text.replace("Leadhost API", "Leadhost admin API");
+        }
+        if in_folder {
+            // Addresses in a page are relative, so that a proxy may serve it below another path.
+            text = text.replace("\"docs/", "\"../docs/");
+            text = text.replace("\"openapi.json", "\"../openapi.json");
+        }
+        Asset::new("text/html; charset=utf-8", text.leak())
+    });
     Ok(of_page(call, asset))
 }
 
@@ -68,13 +78,6 @@ fn of_page(call: &Call<'_>, asset: &Asset) -> ApiResponse {
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     reply
-}
-
-const PAGE: &str = include_str!("docs/page.html");
-
-fn admin_page() -> &'static str {
-    static TEXT: OnceLock<String> = OnceLock::new();
-    TEXT.get_or_init(|| PAGE.replace("Leadhost API", "Leadhost admin API"))
 }
 
 #[cfg(test)]

@@ -21,10 +21,7 @@ use leadhost_domain::row::Entity;
 use leadhost_domain::time;
 use leadhost_store::ExportPage;
 
-/// Describes the answer of a feed in both formats. Only JSON is listed: from two content types, generated
-/// clients make a union of an object and a text.
-pub const ANSWERED: &str = "A page of rows. With `application/x-ndjson` in `Accept`: one row per line, \
-     then a line `{\"next_cursor\":..,\"count\":..}`.";
+pub const ANSWERED: &str = "A page of rows.";
 
 pub fn paged(operation: Operation<'_>) -> Operation<'_> {
     operation

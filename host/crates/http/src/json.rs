@@ -1,32 +1,93 @@
-//! The JSON body of a gateway's request. One rule holds for all of them: a body that is declared as
-//! something other than JSON, or as compressed, gets 415; a body without a declaration counts as
-//! JSON. A body counts against the budget of all bodies for as long as its share is held.
+//! The JSON body of a request. One rule holds for all of them: a body that is declared as something
+//! other than JSON in UTF-8, or as compressed in a way that is not read, gets 415; a body without a
+//! declaration counts as JSON. A body counts against the budget of all bodies for as long as its share is held.
 
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 use super::budget::BudgetShare;
+use super::decoding::decode;
 use crate::prelude::*;
-use leadhost_domain::content_coding::is_no_coding;
+use leadhost_domain::content_coding::{BodyCoding, DECODED, is_no_coding};
 use leadhost_domain::json;
 use leadhost_trace::{self as trace, SpanKind};
 
 /// Reads the body. The share has to be kept for as long as the value is held.
 pub async fn read(call: &Call<'_>, body: UnreadBody) -> Result<(Value, BudgetShare), ApiError> {
     check_media(&call.head.headers)?;
-    let reading = trace::span("read body", SpanKind::Internal);
-    let (bytes, held) = body.read(call.http, limits::BODY_BYTES).await?.into_parts();
-    reading.set("http.request.body.size", bytes.len());
+    let (bytes, held) = read_bytes(call, body, limits::BODY_BYTES).await?;
     Ok((parse(&bytes)?, held))
 }
 
+/// Reads the bytes of a body: decompressed, and without a byte order mark.
+pub async fn read_bytes(
+    call: &Call<'_>,
+    body: UnreadBody,
+    limit: usize,
+) -> Result<(Bytes, BudgetShare), ApiError> {
+    let reading = trace::span("read body", SpanKind::Internal);
+    let (sent, held) = body.read(call.http, limit).await?.into_parts();
+    reading.set("http.request.body.size", sent.len());
+    let named = call.head.headers.get_all(CONTENT_ENCODING);
+    let named = named.iter().map(|value| value.to_str().unwrap_or("?"));
+    let (bytes, held) = match BodyCoding::of_values(named, &sent) {
+        BodyCoding::Plain => (sent, held),
+        BodyCoding::Coded(coding) => {
+            // The work counts for the client's address.
+            let lane = call.peer.to_string();
+            let (bytes, held) = decode(call.http, &lane, coding, sent, limit, held).await?;
+            let bytes = bytes.ok_or_else(|| {
+                ApiError::coded(
+                    ErrorCode::InvalidJson,
+                    "The body cannot be decompressed as its Content-Encoding says: it is damaged or cut off.",
+                )
+            })?;
+            (bytes.into(), held)
+        }
+        BodyCoding::Unknown(coding) => {
+            return Err(ApiError::UnsupportedMediaType(format!(
+                "The body is compressed as `{coding}`: send it with one of {DECODED}, or without Content-Encoding."
+            )));
+        }
+    };
+    let marked = bytes.starts_with(BYTE_ORDER_MARK);
+    Ok((
+        bytes.slice(if marked { BYTE_ORDER_MARK.len() } else { 0 }..),
+        held,
+    ))
+}
+
+/// Some editors and systems write it before a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 fn check_media(headers: &HeaderMap) -> Result<(), ApiError> {
-    refuse_compressed(headers)?;
-    match headers.get(CONTENT_TYPE) {
-        Some(value) if !value.to_str().is_ok_and(is_json) => Err(ApiError::UnsupportedMediaType(
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return Ok(());
+    };
+    let text = value.to_str().ok().filter(|text| is_json(text));
+    let text = text.ok_or_else(|| {
+        ApiError::UnsupportedMediaType(
             "The body has to be JSON: send it with Content-Type: application/json.".to_owned(),
+        )
+    })?;
+    match is_utf8(text) {
+        true => Ok(()),
+        false => Err(ApiError::UnsupportedMediaType(
+            "The body has to be UTF-8: send it so, with Content-Type: application/json.".to_owned(),
         )),
-        _ => Ok(()),
     }
+}
+
+/// Returns whether a content type names no charset, or one in which a text is also UTF-8.
+pub fn is_utf8(content_type: &str) -> bool {
+    content_type.split(';').skip(1).all(|parameter| {
+        let (name, value) = parameter.split_once('=').unwrap_or_default();
+        let value = value.trim().trim_matches(['"', '\'']).to_ascii_lowercase();
+        !name.trim().eq_ignore_ascii_case("charset")
+            || matches!(
+                value.as_str(),
+                "" | "utf-8" | "utf8" | "utf-8-sig" | "us-ascii" | "ascii"
+            )
+    })
 }
 
 /// Refuses compressed bodies, for endpoints that read a body as it arrives.
@@ -56,11 +117,6 @@ fn is_json(content_type: &str) -> bool {
     kind == "json" || kind.ends_with("+json")
 }
 
-/// Returns a body without the byte order mark that some programs write before every text.
-pub fn without_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
-}
-
 fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
     if json::too_deep(bytes, limits::JSON_DEPTH) {
         return Err(ApiError::coded(
@@ -71,7 +127,7 @@ fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
             ),
         ));
     }
-    serde_json::from_slice(without_mark(bytes)).map_err(|error| {
+    serde_json::from_slice(bytes).map_err(|error| {
         ApiError::coded(
             ErrorCode::InvalidJson,
             format!("The body is not JSON: {error}."),
@@ -108,21 +164,29 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_before_a_body_is_no_part_of_it() {
-        let read = parse("\u{feff}{\"a\":1}".as_bytes());
-        assert_eq!(read.ok(), Some(serde_json::json!({"a": 1})));
-    }
-
-    #[test]
-    fn a_compressed_body_is_refused() {
-        let of = |name, text: &'static str| {
+    fn another_media_type_or_charset_is_refused() {
+        let check = |text: &'static str, expect: bool| {
             let mut headers = HeaderMap::new();
-            headers.insert(name, HeaderValue::from_static(text));
-            check_media(&headers).is_ok()
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(text));
+            assert_eq!(check_media(&headers).is_ok(), expect, "{text}");
         };
         assert!(check_media(&HeaderMap::new()).is_ok());
-        assert!(of(CONTENT_ENCODING, "identity") && of(CONTENT_ENCODING, ""));
-        assert!(!of(CONTENT_ENCODING, "gzip") && !of(CONTENT_ENCODING, "br, gzip"));
-        assert!(of(CONTENT_TYPE, "application/json") && !of(CONTENT_TYPE, "text/csv"));
+        for read in [
+            "application/json",
+            "application/json; charset=UTF-8",
+            "application/json;charset=\"utf-8\"; profile=x",
+            "application/json; CHARSET = us-ascii",
+            "application/json; odata.metadata=minimal; charset",
+        ] {
+            check(read, true);
+        }
+        for other in [
+            "text/csv",
+            "application/json; charset=iso-8859-1",
+            "application/json; profile=x; Charset=\"windows-1252\"",
+            "application/json; charset=utf-16",
+        ] {
+            check(other, false);
+        }
     }
 }

@@ -27,7 +27,8 @@ struct RememberedDebt {
 pub struct Quota {
     pub limit: u32,
     pub remaining: u32,
-    /// The time until the debt is paid off.
+    /// The time until the debt is paid off. Without a rest: the time until a request would be served,
+    /// as in `Retry-After`, since a client waits for it.
     pub reset: Duration,
     /// Set if the request is refused: the time until one would be served, at least a second.
     pub retry_after: Option<Duration>,
@@ -96,10 +97,11 @@ fn quota(limit: u32, price: Price, debt: Debt) -> Quota {
     let owed = debt.owed.min(price.full);
     let rest = price.full - owed;
     let until_served = (owed + price.each).saturating_sub(price.full);
+    let remaining = u32::try_from(rest.as_micros() / price.each.as_micros()).unwrap_or(0);
     Quota {
         limit: limit.max(1),
-        remaining: u32::try_from(rest.as_micros() / price.each.as_micros()).unwrap_or(0),
-        reset: owed,
+        remaining,
+        reset: if remaining == 0 { until_served } else { owed },
         retry_after: debt
             .refused
             .then(|| until_served.max(Duration::from_secs(1))),
@@ -157,8 +159,10 @@ mod tests {
         }
         let (after, refused) = ask(owed, 120);
         assert_eq!(refused.retry_after, Some(Duration::from_secs(1)));
-        assert_eq!((refused.remaining, refused.reset), (0, WINDOW));
+        assert_eq!((refused.remaining, whole_seconds(refused.reset)), (0, 1));
         assert_eq!(after, owed, "a refusal costs nothing");
+        let (_, paid) = ask(Duration::from_secs(10), 120);
+        assert_eq!(whole_seconds(paid.reset), 11, "the time until it is full");
         // Half a second later one request is served.
         let (after, quota) = ask(owed - Duration::from_millis(500), 120);
         assert_eq!(quota.retry_after, None);

@@ -50,9 +50,6 @@ pub enum Mark {
     Component,
     /// The audit names all its parameters: the first one names only what it belongs to.
     WholeTarget,
-    /// An empty parameter is another path. Other routes answer that there is nothing of this name, in their
-    /// own words.
-    Filled,
     /// Its requests name persons or have secrets. Refusals may repeat these, so that the audit has only
     /// their status.
     Confidential,
@@ -146,7 +143,8 @@ impl Route {
         while let Some((_, after)) = template.split_once('}') {
             let end = rest.find('/').unwrap_or(rest.len());
             let (value, others) = rest.split_at(end);
-            if value.is_empty() && self.is(Mark::Filled) {
+            // Nothing has an empty name.
+            if value.is_empty() {
                 return None;
             }
             *places.next()? = value;

@@ -6,7 +6,7 @@ use super::console;
 use super::endpoints::admin;
 use super::endpoints::{METRICS, PARTNERS, SENDERS, SERVICE, TOKENS, WORKSPACES};
 use super::route::{Found, Route, find};
-use super::surface::{CONSOLE, Surface};
+use super::surface::{CONSOLE, Surface, without_end};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoRoute {
@@ -39,12 +39,16 @@ pub fn of_request<'p>(
     method: &Method,
     path: &'p str,
 ) -> Result<Found<'p>, NoRoute> {
+    let path = without_end(path);
     if !path.starts_with('/') {
-        return Err(if method == Method::CONNECT || path == "*" {
-            NoRoute::OtherMethods(list(&METHODS))
-        } else {
-            NoRoute::Nothing
-        });
+        // `*` is the target of OPTIONS alone.
+        return Err(
+            if method == Method::CONNECT || (path == "*" && method == Method::OPTIONS) {
+                NoRoute::OtherMethods(list(&METHODS))
+            } else {
+                NoRoute::Nothing
+            },
+        );
     }
     let wanted = if method == Method::HEAD {
         "GET"
@@ -136,28 +140,42 @@ mod tests {
             "/",
             "",
             "*",
-            "/deal/",
-            "/tickets/",
             "/api/v1/deals//log",
-            "/api/v1/deals/abc/log/",
+            "/v1/export//ids",
             "//deal",
             "/Deal",
             "/v1/export",
-            "/v1/export/deals/",
+            "/v1/export/",
             "/v1/analytics",
             "/v1/analytics/conversations",
             "/v1/analytics/freshness/day/x",
-            "/v1/export/deals/ids/",
             "/v1/export/deals/rows",
             "/a/b/c/d/e/f/g/h/i/j/k",
         ] {
-            let expect = if path == "*" {
-                NoRoute::OtherMethods("GET, HEAD, POST, PUT, PATCH, DELETE".to_owned())
-            } else {
-                NoRoute::Nothing
-            };
-            assert_eq!(find(Surface::Both, "GET", path), Err(expect), "{path}");
+            assert_eq!(
+                find(Surface::Both, "GET", path),
+                Err(NoRoute::Nothing),
+                "{path}"
+            );
         }
+        for (path, name) in [
+            ("/deal/", "find-deals"),
+            ("/deal/abc//", "show-deal"),
+            ("/tickets/", "list-tickets"),
+            ("/tickets%20", "list-tickets"),
+            ("/api/v1/deals/abc/log/", "list-deal-logs"),
+            ("/v1/export/deals/", "export"),
+            ("/v1/export/deals/ids/%20", "export-ids"),
+            ("/docs/", "docs"),
+        ] {
+            assert_eq!(find(Surface::Both, "GET", path), Ok(name), "{path}");
+        }
+        assert_eq!(
+            find(Surface::Both, "OPTIONS", "*"),
+            Err(NoRoute::OtherMethods(
+                "GET, HEAD, POST, PUT, PATCH, DELETE".to_owned()
+            ))
+        );
         for path in ["/v1/analytics/deals/day", "/v1/analytics/freshness/day"] {
             for surface in [Surface::Data, Surface::Both] {
                 let found = find(surface, "GET", path);

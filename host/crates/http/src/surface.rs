@@ -1,3 +1,5 @@
+use percent_encoding::percent_decode_str;
+
 use super::error::Family;
 use crate::prelude::*;
 
@@ -40,6 +42,7 @@ impl Surface {
 
     /// Returns the shape of errors at a path of this surface, even if there is nothing.
     pub fn family(self, path: &str) -> Family {
+        let path = without_end(path);
         let first = path.trim_start_matches('/').split('/').next();
         match self {
             Self::Gateway | Self::Both if first == Some(NOTIFICATION) => Family::Notification,
@@ -80,6 +83,22 @@ pub fn plain(path: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
+/// Returns a path without the slashes and blanks at its end: people and tools add them, and no route
+/// ends with one.
+pub fn without_end(mut path: &str) -> &str {
+    loop {
+        let shorter = path.strip_suffix('/').or_else(|| {
+            let (rest, end) = path.split_at_checked(path.len().checked_sub("%20".len())?)?;
+            let is_blank = percent_decode_str(end).all(|byte| byte.is_ascii_whitespace());
+            is_blank.then_some(rest)
+        });
+        match shorter {
+            Some(rest) if !rest.is_empty() => path = rest,
+            _ => return path,
+        }
+    }
+}
+
 fn is_unreserved(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_' | '~')
 }
@@ -101,10 +120,32 @@ mod tests {
     }
 
     #[test]
+    fn slashes_and_blanks_at_the_end_are_left_out() {
+        let check = |path: &str, expect: &str| assert_eq!(without_end(path), expect, "{path}");
+        for path in [
+            "/deal",
+            "/deal/",
+            "/deal//",
+            "/deal%20",
+            "/deal/%20%09",
+            "/deal%0A/",
+        ] {
+            check(path, "/deal");
+        }
+        for path in ["/", "", "/a%2F", "/a%C3%A0", "//deal", "/é"] {
+            check(path, path);
+        }
+    }
+
+    #[test]
     fn errors_have_their_familys_shape_even_at_unknown_paths() {
         assert_eq!(Surface::Both.family("/v1/nothing"), Family::Data);
         assert_eq!(Surface::Both.family("/v10/nothing"), Family::Gateway);
-        for path in ["/send-notification", "/send-notification/"] {
+        for path in [
+            "/send-notification",
+            "/send-notification/",
+            "/send-notification%20",
+        ] {
             assert_eq!(Surface::Both.family(path), Family::Notification);
             assert_eq!(Surface::Gateway.family(path), Family::Notification);
             assert_eq!(Surface::Data.family(path), Family::Data);

@@ -97,8 +97,14 @@ pub fn time(description: &str) -> Value {
     pattern(&format!("^{date}({moment})?$"), description)
 }
 
+/// The rows of a page. It has no bounds: a number out of range is adjusted, and a generated client
+/// must not refuse what the service takes.
 pub fn page_limit(most: u32, default: u32) -> Value {
-    json!({"type": "integer", "minimum": 1, "maximum": most, "default": default})
+    json!({
+        "type": "integer",
+        "default": default,
+        "description": format!("From 1 to {most}."),
+    })
 }
 
 pub fn named(schema: &str) -> Value {

@@ -64,6 +64,8 @@ pub async fn run(
         "workspaceKey": key(pipeline, &report, KeyKind::Workspace).await?,
         "accessToken": key(pipeline, &report, KeyKind::AccessToken).await?,
         "adminKey": admin_key(folder),
+        // Every key that the file declares: no command shows their texts later.
+        "keys": made_keys(&report),
         "connections": report.connections,
         "instances": report.instances,
         // After `instances`, so that a search for an instance's name finds its number first.
@@ -187,6 +189,19 @@ async fn key(
         .await
         .map_err(|error| CommandFailure::new(error.to_string()))?;
     Ok(plain.reveal().to_owned())
+}
+
+fn made_keys(report: &ApplyOutcome) -> Vec<Value> {
+    let keys = report.keys.iter();
+    keys.map(|made| {
+        json!({
+            "kind": made.kind,
+            "label": made.label,
+            "partner": made.partner,
+            "key": made.key,
+        })
+    })
+    .collect()
 }
 
 fn admin_key(folder: &Path) -> Option<String> {

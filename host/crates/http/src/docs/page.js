@@ -8,6 +8,8 @@ const JSON_TYPE = "application/json";
 // Deeper than any schema of the document: without a bound, a recursive one would never end.
 const DEPTH = 8;
 
+// The address below which the API lies, also if this page was opened with a slash at the end.
+const root = location.pathname.endsWith("/") ? ".." : ".";
 let api = {};
 const keys = {};
 
@@ -183,7 +185,7 @@ async function call(path, method, operation, list, inputs, body, shown) {
   }
   const search = query.toString();
   try {
-    const answer = await fetch("." + target + (search ? "?" + search : ""), options);
+    const answer = await fetch(root + target + (search ? "?" + search : ""), options);
     const text = await answer.text();
     let printed = text;
     try { printed = written(JSON.parse(text)); } catch { /* It is no JSON, and shown as it is. */ }
@@ -273,7 +275,7 @@ function complain(error) {
 window.addEventListener("error", (event) => complain(event.error || event.message));
 window.addEventListener("unhandledrejection", (event) => complain(event.reason));
 
-fetch("openapi.json", { credentials: "omit" })
+fetch(root + "/openapi.json", { credentials: "omit" })
   .then((answer) => {
     if (!answer.ok) throw new Error("openapi.json: " + answer.status);
     return answer.json();

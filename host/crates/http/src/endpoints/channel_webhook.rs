@@ -13,13 +13,8 @@ describe!(receive, |operation| {
         .describe("Message statuses, messages from contacts and template changes. 200 means that they are stored.")
         .takes_content(&json!({
             "application/json": {
-                "schema": {"description": "The provider's own format. An adapter reads it."},
+                "schema": {"description": "The provider's own format, which an adapter reads. Form fields and others are read too, each with its own content type."},
             },
-            "application/octet-stream": {"schema": {
-                "type": "string",
-                "format": "binary",
-                "description": "Any other format, with its own content type, such as form fields.",
-            }},
         }))
         .answers_content(
             200,

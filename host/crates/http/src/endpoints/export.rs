@@ -36,7 +36,7 @@ macro_rules! export {
                 .id($id)
                 .summary(summary)
                 .describe("As `/v1/export/{entity}`.")
-                .answers_schema(200, feed::ANSWERED, &page)
+                .answers_lines(200, feed::ANSWERED, &page)
                 .refuses(&[400])
         });
         pub async fn $name(call: &Call<'_>, caller: &WorkspaceCaller) -> ApiResult {
@@ -65,7 +65,7 @@ describe!(page, |mut operation| {
              `updated_since`. It is inclusive: a row can be repeated, so upsert by `id`. Rows are ordered by `cursor_at`. \
              Deletions are not reported: `/v1/export/{entity}/ids` lists the rows that exist.",
         )
-        .answers_schema(200, feed::ANSWERED, &json!({"anyOf": pages}))
+        .answers_lines(200, feed::ANSWERED, &json!({"anyOf": pages}))
         .shows("contacts", "The only page of contacts", json!({
             "data": [ContactRow::example()],
             "next_cursor": null,
@@ -88,7 +88,7 @@ describe!(ids, |mut operation| {
              moves past its end. Export the changes once more afterwards, and treat only rows that neither pull named as \
              removed.",
         )
-        .answers_schema(200, feed::ANSWERED, &page)
+        .answers_lines(200, feed::ANSWERED, &page)
         .refuses(&[400, 404])
 });
 pub async fn ids(call: &Call<'_>, caller: &WorkspaceCaller, entity: &str) -> ApiResult {

@@ -50,8 +50,8 @@ pub static PARTNERS: &[Route] = routes! {
     "deals" {
         GET "/deal" "find-deals" => deals::find::find(caller);
         POST "/deal" "create-deal" => deals::create::create(caller, body);
-        GET "/deal/{dealId}" "show-deal" => deals::show::show(caller, dealId) [Filled];
-        PATCH "/deal/{dealId}" "patch-deal" => deals::patch::patch(caller, dealId, body) [Filled];
+        GET "/deal/{dealId}" "show-deal" => deals::show::show(caller, dealId);
+        PATCH "/deal/{dealId}" "patch-deal" => deals::patch::patch(caller, dealId, body);
     }
     "products" {
         GET "/products-by-name" "products-by-name" => products::search(caller);
@@ -64,13 +64,13 @@ pub static PARTNERS: &[Route] = routes! {
 pub static TOKENS: &[Route] = routes! {
     Token "" "";
     "deals" {
-        POST "/api/v1/deals/{dealId}/log" "log-deal" => deals::log::log(caller, dealId, body) [Filled];
-        GET "/api/v1/deals/{dealId}/log" "list-deal-logs" => deals::logs::list(caller, dealId) [Filled];
+        POST "/api/v1/deals/{dealId}/log" "log-deal" => deals::log::log(caller, dealId, body);
+        GET "/api/v1/deals/{dealId}/log" "list-deal-logs" => deals::logs::list(caller, dealId);
     }
     "desk" {
         GET "/tickets" "list-tickets" => tickets::list::list(caller);
-        GET "/tickets/{id}" "show-ticket" => tickets::show::show(caller, id) [Filled];
-        PATCH "/tickets/{id}" "patch-ticket" => tickets::patch::patch(caller, id, body) [Filled];
+        GET "/tickets/{id}" "show-ticket" => tickets::show::show(caller, id);
+        PATCH "/tickets/{id}" "patch-ticket" => tickets::patch::patch(caller, id, body);
     }
 };
 

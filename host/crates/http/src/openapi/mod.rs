@@ -196,11 +196,11 @@ fn headers() -> Value {
         "RetryAfter": header(whole(), "Seconds to wait before a retry."),
         "WwwAuthenticate": header(text(), "How to authenticate."),
         "Allow": header(text(), "The methods that the address supports."),
-        "RateLimit": header(text(), "The remaining quota: `\"workspace\";r=<requests>;t=<seconds until the quota is full again>`."),
+        "RateLimit": header(text(), "The remaining quota: `\"workspace\";r=<requests>;t=<seconds>`, as in `RateLimit-Remaining` and `RateLimit-Reset`."),
         "RateLimitPolicy": header(text(), "The limit: `\"workspace\";q=<requests>;w=<seconds>`."),
         "RateLimitLimit": header(whole(), "Requests of a workspace per minute."),
         "RateLimitRemaining": header(whole(), "Remaining requests."),
-        "RateLimitReset": header(whole(), "Seconds until the quota is full again."),
+        "RateLimitReset": header(whole(), "Seconds until the quota is full again; if nothing remains, until the next request is served."),
         "MessageId": {
             "schema": {"type": "string", "format": "uuid"},
             "description": "The message's id, as in the exports and the report.",
@@ -220,6 +220,10 @@ fn headers() -> Value {
         "NextCursor": {
             "schema": {"type": "string"},
             "description": "The `cursor` of the next page. Absent on the last page.",
+        },
+        "IgnoredParameters": {
+            "schema": {"type": "string"},
+            "description": "The query parameters that the address does not have, by commas. Absent if there are none.",
         },
         "ETag": header(text(), "Identifies the state of the answer, for `If-None-Match`."),
         "DataAsOf": {

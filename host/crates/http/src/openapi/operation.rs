@@ -4,6 +4,7 @@
 
 use super::schemas::Schemas;
 use crate::error::{Challenge, Family};
+use crate::lines::NDJSON;
 use crate::prelude::*;
 use crate::surface::Access;
 use crate::terms::{self, one_of, pattern, word};
@@ -97,11 +98,12 @@ impl<'s> Operation<'s> {
             let (schema, description) = place(name);
             own = own.parameter("path", name, schema, description).required();
         }
-        own.refuses(&[414, 431, 500, 503]).refuses(match access {
-            Access::Anyone => &[],
-            Access::AdminKey => &[401, 403, 429],
-            Access::PartnerKey | Access::AccessToken | Access::WorkspaceKey => &[401, 429],
-        })
+        own.refuses(&[405, 414, 431, 500, 501, 503])
+            .refuses(match access {
+                Access::Anyone => &[],
+                Access::AdminKey => &[401, 403, 429],
+                Access::PartnerKey | Access::AccessToken | Access::WorkspaceKey => &[401, 429],
+            })
     }
 
     pub fn id(mut self, id: &str) -> Self {
@@ -154,6 +156,16 @@ impl<'s> Operation<'s> {
 
     pub fn example(self, example: &str) -> Self {
         self.with_last("example", json!(example))
+    }
+
+    /// Has the list before it separated by commas, with these members as an example.
+    pub fn listed(self, example: &[&str]) -> Self {
+        let own = self.with_last("style", json!("form"));
+        let own = own.with_last("explode", json!(false));
+        match example {
+            [] => own,
+            members => own.with_last("example", json!(members)),
+        }
     }
 
     fn with_last(mut self, key: &str, value: Value) -> Self {
@@ -265,9 +277,20 @@ impl<'s> Operation<'s> {
         self
     }
 
+    /// Adds an answer as JSON, or as lines of JSON. Lines have the same schema, so that clients that
+    /// are generated from both have one type: its list is spread over the lines.
+    pub fn answers_lines(self, status: u16, description: &str, schema: &Value) -> Self {
+        let description = format!(
+            "{description} With `{NDJSON}` in `Accept`: one row per line, then a line with the other members."
+        );
+        let media = json!({"schema": schema});
+        let content = json!({"application/json": media, NDJSON: media});
+        self.answers_content(status, &description, content)
+    }
+
     /// Adds an answer by its media types, with the headers that such an answer carries.
     pub fn answers_content(mut self, status: u16, description: &str, content: Value) -> Self {
-        let mut headers = json!({"X-Request-Id": header("RequestId")});
+        let mut headers = headers(self.access);
         if self.access == Access::WorkspaceKey {
             add_rate(&mut headers);
         }
@@ -410,6 +433,16 @@ fn add_examples(content: &mut Value, examples: Examples<'_>) {
     }
 }
 
+/// Returns the headers of every answer.
+fn headers(access: Access) -> Value {
+    let mut headers = json!({"X-Request-Id": header("RequestId")});
+    // As `router::name_ignored` decides.
+    if !matches!(access, Access::Anyone | Access::AdminKey) {
+        headers["X-Ignored-Parameters"] = header("IgnoredParameters");
+    }
+    headers
+}
+
 fn header(component: &str) -> Value {
     json!({"$ref": format!("#/components/headers/{component}")})
 }
@@ -450,8 +483,8 @@ fn component(family: Family, access: Access, status: u16) -> String {
 }
 
 pub fn refusals() -> Map<String, Value> {
-    const SHARED: [u16; 16] = [
-        400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 500, 503, 507,
+    const SHARED: [u16; 17] = [
+        400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 500, 501, 503, 507,
     ];
     let kinds = [
         (Family::Gateway, Access::PartnerKey),
@@ -481,7 +514,7 @@ fn refusal(family: Family, access: Access, status: u16, description: &str) -> Va
         Family::Data => "DataError",
     };
     let named = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
-    let mut headers = json!({"X-Request-Id": header("RequestId")});
+    let mut headers = headers(access);
     match status {
         401 => headers["WWW-Authenticate"] = header("WwwAuthenticate"),
         405 => headers["Allow"] = header("Allow"),
@@ -489,7 +522,7 @@ fn refusal(family: Family, access: Access, status: u16, description: &str) -> Va
         _ => {}
     }
     // The key is checked before the rate.
-    let counted = !matches!(status, 401 | 414 | 431 | 500 | 503);
+    let counted = !matches!(status, 401 | 405 | 414 | 431 | 500 | 501 | 503);
     if access == Access::WorkspaceKey && counted {
         add_rate(&mut headers);
     }
@@ -528,12 +561,13 @@ fn sentence(family: Family, status: u16) -> &'static str {
         408 => "The body did not arrive in time.",
         413 => "The body is larger than this address accepts.",
         414 => "The address is too long.",
-        415 => "The body is not JSON, or it is compressed.",
+        415 => "The body is not JSON in UTF-8, or it is compressed in a way that is not read.",
         422 => "The Idempotency-Key was used with another body before.",
         429 => {
             "A rate limit was exceeded, or too many keys from this address failed. Retry-After says when to retry."
         }
         431 => "The headers are too large.",
+        501 => "The body has another transfer coding than `chunked`.",
         503 => "The service is temporarily unavailable. Retry-After says when to retry.",
         507 => "The service has no room left to write. Reading still works.",
         _ => "The service failed on this request.",
@@ -566,6 +600,7 @@ fn example(access: Access, status: u16) -> Option<ApiError> {
         },
         431 => ApiError::HeadersTooLarge,
         500 => ApiError::internal("an example"),
+        501 => ApiError::OddCoding,
         503 => ApiError::Store(StoreError::Busy),
         507 => ApiError::Store(StoreError::Full),
         _ => return None,

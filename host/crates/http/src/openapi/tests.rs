@@ -40,6 +40,67 @@ fn each_operation_has_what_a_reader_and_a_client_need() {
     }
 }
 
+/// Ids that other systems gave.
+const FOREIGN: [&str; 8] = [
+    "externalId",
+    "external_id",
+    "externalIntegrationId",
+    "productExternalId",
+    "propertyExternalId",
+    // Of a request, which is read whatever it is.
+    "productId",
+    "recipient_id",
+    "requestId",
+];
+
+#[test]
+fn an_id_is_described_alike_wherever_it_stands() {
+    let document = document(Surface::Both);
+    let schemas = document["components"]["schemas"].as_object();
+    let mut seen = 0;
+    for (schema, described) in schemas.into_iter().flatten() {
+        for (name, property) in described["properties"].as_object().into_iter().flatten() {
+            let is_id = name == "id" || name.ends_with("Id") || name.ends_with("_id");
+            let is_text =
+                property["type"] == "string" || property["type"] == json!(["string", "null"]);
+            if is_id && is_text && !FOREIGN.contains(&name.as_str()) {
+                assert_eq!(property["format"], "uuid", "{schema}.{name}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 30, "{seen} ids");
+}
+
+#[test]
+fn a_generated_client_refuses_nothing_that_the_service_takes_or_sends() {
+    for surface in Surface::ALL {
+        let document = document(surface);
+        for ((method, path), operation) in described(surface) {
+            for status in ["405", "501"] {
+                assert!(
+                    operation["responses"][status].is_object(),
+                    "{method} {path}"
+                );
+            }
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let schema = &parameter["schema"];
+                let is_open = schema["minimum"].is_null() && schema["maximum"].is_null();
+                assert!(parameter["name"] != "limit" || is_open, "{method} {path}");
+            }
+        }
+        for name in [
+            "GatewayError",
+            "NotificationError",
+            "DataError",
+            "AdminError",
+        ] {
+            let code = &document["components"]["schemas"][name]["properties"]["code"];
+            assert!(code["enum"].is_null(), "{name}: {code}");
+        }
+    }
+}
+
 #[test]
 fn every_reference_leads_somewhere() {
     for surface in Surface::ALL {

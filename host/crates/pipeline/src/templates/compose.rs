@@ -41,8 +41,13 @@ impl Composed {
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TemplateError {
-    #[error("Template '{name}' not found")]
-    NotFound { name: String },
+    /// With the languages in which the name is known.
+    #[error("Template '{name}' not found{}", elsewhere(.language, .languages))]
+    NotFound {
+        name: String,
+        language: String,
+        languages: Vec<String>,
+    },
     #[error("Template '{name}' is {status}{}", because(.reason))]
     NotApproved {
         name: String,
@@ -61,6 +66,13 @@ impl TemplateError {
             Self::NotApproved { .. } => ErrorCode::TemplateUnusable,
             Self::Misfit(_) => ErrorCode::ValidationFailed,
         }
+    }
+}
+
+fn elsewhere(language: &str, languages: &[String]) -> String {
+    match languages {
+        [] => String::new(),
+        known => format!(" in the language {language}: it has {}", known.join(", ")),
     }
 }
 
@@ -129,6 +141,8 @@ fn find<'a>(
     };
     let template = found.ok_or_else(|| TemplateError::NotFound {
         name: wanted.name.clone(),
+        language: wanted.language.as_deref().unwrap_or(language).to_owned(),
+        languages: named().map(|template| template.language.clone()).collect(),
     })?;
     if template.is_approved() {
         Ok(template)
@@ -505,7 +519,7 @@ mod tests {
         );
         assert_eq!(
             refused(&modern("hello", "fr", vec![])),
-            "Template 'hello' not found"
+            "Template 'hello' not found in the language fr: it has pt_BR, en"
         );
         for wanted in [legacy("tired", &[]), modern("tired", "pt_BR", vec![])] {
             assert_eq!(refused(&wanted), "Template 'tired' is paused: low quality");

@@ -76,14 +76,9 @@ pub async fn read_json<T: DeserializeOwned>(
     call: &Call<'_>,
     body: UnreadBody,
 ) -> Result<T, ApiError> {
-    json::refuse_compressed(&call.head.headers)?;
-    let body = body.read(call.http, limits::ADMIN_BODY_BYTES).await?;
-    let bytes: &[u8] = if body.bytes.is_empty() {
-        b"{}"
-    } else {
-        &body.bytes
-    };
-    serde_json::from_slice(json::without_mark(bytes)).map_err(|error| {
+    let (bytes, _held) = json::read_bytes(call, body, limits::ADMIN_BODY_BYTES).await?;
+    let bytes: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+    serde_json::from_slice(bytes).map_err(|error| {
         let what = if error.is_data() {
             "not as expected"
         } else {

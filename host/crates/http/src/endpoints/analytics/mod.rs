@@ -104,10 +104,7 @@ fn describe_counts<'s>(
 }
 
 fn answered<'s>(operation: Operation<'s>, schema: &Value, description: &str) -> Operation<'s> {
-    let description = format!(
-        "{description} With `{NDJSON}` in `Accept`: one row per line, then a line with the other members."
-    );
-    operation.answers_schema(200, &description, schema)
+    operation.answers_lines(200, description, schema)
 }
 
 /// Returns the schema of a row, built from the set's own measures.
@@ -155,7 +152,7 @@ fn described_answer(row: &Value) -> Value {
                 "description": "Everything before this time is counted. Null if nothing was counted.",
             },
             "stale": {"type": "boolean", "description": "True if `as_of` is more than twelve hours ago, or unknown."},
-            "group_by": {"type": "array", "items": {"type": "string"}},
+            "group_by": {"type": "array", "items": one_of(&query::Dimension::ALL.map(query::Dimension::as_str), "")},
             "data": {"type": "array", "items": row},
             "count": {"type": "integer", "minimum": 0, "description": "Rows in `data`."},
         },

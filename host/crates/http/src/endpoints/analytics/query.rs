@@ -4,7 +4,7 @@
 
 use crate::endpoints::prelude::*;
 use crate::query;
-use crate::terms;
+use crate::terms::{self, one_of};
 use leadhost_domain::analytics::{CountKey, Granularity, MetricSet, TimeSlot, source};
 use leadhost_domain::time::{self, TimeError};
 use leadhost_domain::word::words;
@@ -18,7 +18,6 @@ const DAYS_BACK: i32 = 30;
 const LAST: TimeSlot = TimeSlot(281_558_111);
 
 pub fn described(operation: Operation<'_>) -> Operation<'_> {
-    let types = AgentKind::ALL.map(AgentKind::as_str).join("|");
     operation
         .query(
             "from",
@@ -33,37 +32,31 @@ pub fn described(operation: Operation<'_>) -> Operation<'_> {
         .example("Europe/Lisbon")
         .query(
             "group_by",
-            listed("(agent_type|agent_id|source)"),
+            listed(&one_of(&Dimension::ALL.map(Dimension::as_str), "")),
             "The dimensions to group by, besides the period. Each becomes a member of the rows.",
         )
-        .example("agent_type,source")
+        .listed(&["agent_type", "source"])
         .query(
             "agent_type",
-            listed(&format!("({types})")),
+            listed(&one_of(&AgentKind::ALL.map(AgentKind::as_str), "")),
             "Only agents of these types, including internal ones. `agent_types` is an alias.",
         )
+        .listed(&[])
         .alias("agent_types")
         .query(
             "agent_id",
-            listed("[+-]?[0-9]{1,18}"),
+            listed(&json!({"type": "integer", "format": "int64"})),
             "Only these agents, including internal ones. `agent_ids` is an alias.",
         )
+        .listed(&[])
         .alias("agent_ids")
-        .query("source", terms::pattern(&listed_sources(), ""), "Only these sources. `sources` is an alias.")
+        .query("source", listed(&terms::word()), "Only these sources. `sources` is an alias.")
+        .listed(&[])
         .alias("sources")
 }
 
-/// Returns the schema of a comma-separated list whose members match the expression.
-fn listed(member: &str) -> Value {
-    terms::pattern(&format!("^ *{member} *(, *{member} *)*$"), "")
-}
-
-/// Returns the pattern of a comma-separated list whose members are not blank.
-fn listed_sources() -> String {
-    let visible =
-        r"[^,\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
-    let member = format!("[^,]*{visible}[^,]*");
-    format!("^{member}(,{member})*$")
+fn listed(member: &Value) -> Value {
+    json!({"type": "array", "items": member})
 }
 
 words! {
@@ -137,14 +130,14 @@ impl Filter {
             query,
             ["agent_type", "agent_types"],
             &kinds.join(" or "),
-            "all",
+            ALL_BUT_INTERNAL,
             |text| AgentKind::from_text(text).map(AgentKind::as_str),
         )?;
         let agents = list(
             query,
             ["agent_id", "agent_ids"],
             "numbers of agents",
-            "all",
+            ALL_BUT_INTERNAL,
             |text| query::whole(text).map(AgentId),
         )?;
         let sources = list(
@@ -185,8 +178,11 @@ impl Filter {
     }
 }
 
+/// What is counted without a filter by agents.
+const ALL_BUT_INTERNAL: &str = "all agents that are not internal";
+
 fn zone(query: &Query<'_>) -> ApiResult<Zone> {
-    let name = query.get("tz").map_or(zone::DEFAULT, str::trim);
+    let name = query.filled(&["tz"]).map_or(zone::DEFAULT, str::trim);
     // A plus that was not percent-encoded arrives as a space; no name has one.
     Zone::named(name)
         .or_else(|| Zone::named(&name.replace(' ', "+")))
@@ -283,20 +279,22 @@ fn list<T>(
     read: impl Fn(&str) -> Option<T>,
 ) -> ApiResult<Option<Vec<T>>> {
     let mut named = [name, other].into_iter();
-    let Some(name) = named.find(|name| query.get(name).is_some()) else {
+    let Some(name) = named.find(|name| members(query, name).next().is_some()) else {
         return Ok(None);
     };
-    // Some clients send a list as one text, others repeat the name.
-    let members = query.all(name).flat_map(|text| text.split(','));
-    let members: Option<Vec<T>> = members
-        .map(str::trim)
-        .map(|member| read(member).filter(|_| !member.is_empty()))
-        .collect();
+    let members: Option<Vec<T>> = members(query, name).map(read).collect();
     members.map(Some).ok_or_else(|| {
         ApiError::parameter(format!(
             "`{name}` takes {what}; separate them by commas or repeat the parameter. Leave it out for {default}."
         ))
     })
+}
+
+/// Returns the members of a list. Some clients send it as one text, others repeat its name. A blank member
+/// counts as not given.
+fn members<'q>(query: &'q Query<'_>, name: &'q str) -> impl Iterator<Item = &'q str> {
+    let members = query.all(name).flat_map(|text| text.split(','));
+    members.map(str::trim).filter(|member| !member.is_empty())
 }
 
 fn in_order<T: Ord>(mut members: Vec<T>) -> Vec<T> {
@@ -426,7 +424,6 @@ pub(super) mod tests {
             ("from=1979-12-31", "before 1980-01-01"),
             ("from=0001-01-01", "before 1980-01-01"),
             ("from=1980-01-01T02:59:59Z", "before 1980-01-01"),
-            ("tz=", "`tz` is a zone"),
             ("tz=america/sao_paulo", "spelled exactly as in the database"),
             ("tz=Mars/Olympus", "such as America/Sao_Paulo"),
             ("tz=-03:00", "`tz` is a zone"),
@@ -451,19 +448,24 @@ pub(super) mod tests {
         );
         check("group_by=%20agent_id%20,%20source", &[AgentId, Source]);
         check("group_by=agent_id&group_by=source", &[AgentId, Source]);
+        for blank in ["group_by=", "agent_type=&agent_id=,&source=%20&tz="] {
+            check(blank, &[]);
+            let question = read(Granularity::Day, blank).expect("a question");
+            assert_eq!(question.filter, Filter::default(), "{blank}");
+        }
+        check("group_by=,agent_id,&group_by=", &[AgentId]);
         for (text, said) in [
-            ("group_by=", "takes any of agent_type, agent_id, source"),
-            ("group_by=agent_id,", "`group_by`"),
-            ("group_by=day", "Leave it out for no grouping."),
+            ("group_by=day", "takes any of agent_type, agent_id, source"),
+            ("group_by=agent_id,day", "Leave it out for no grouping."),
             ("group_by=Source", "`group_by`"),
-            ("agent_type=", "ai or human"),
-            ("agent_type=robot", "Leave it out for all."),
+            ("agent_type=robot", "ai or human"),
+            (
+                "agent_type=robot",
+                "Leave it out for all agents that are not internal.",
+            ),
             ("agent_types=robot", "`agent_types`"),
-            ("agent_id=", "numbers of agents"),
-            ("agent_id=1,x", "`agent_id`"),
+            ("agent_id=1,x", "numbers of agents"),
             ("agent_id=1.5", "`agent_id`"),
-            ("source=", "names of sources"),
-            ("source=a,,b", "`source`"),
         ] {
             let refused = refusal(text);
             assert!(refused.contains(said), "{text}: {refused}");

@@ -166,9 +166,14 @@ fn filter(query: &Query<'_>, region: &str) -> ApiResult<Option<DealFilter>> {
     }
     if let Some(text) = email {
         // Sources send addresses that the gateway does not accept for a new contact.
-        let known = contact::email(text).or_else(|| is_email(text).then(|| text.to_lowercase()));
+        let read = |text: &str| {
+            contact::email(text).or_else(|| is_email(text).then(|| text.to_lowercase()))
+        };
+        let text = text.trim();
+        // A plus that was not percent-encoded arrives as a space, which no address has.
+        let email = read(text).or_else(|| read(&text.replace(' ', "+")));
         let email =
-            known.ok_or_else(|| ApiError::parameter("`email` is not a valid e-mail address."))?;
+            email.ok_or_else(|| ApiError::parameter("`email` is not a valid e-mail address."))?;
         filter.email = Some(email);
     }
     if let Some(text) = phone {
@@ -269,6 +274,9 @@ mod tests {
             .expect("can match");
         assert_eq!(filter.email.as_deref(), Some("ana@example.com"));
         let long = format!("{}@Example.com", "a".repeat(65));
+        let plus = read("email=ana+visits@example.com").expect("accepted");
+        let plus = plus.expect("can match").email;
+        assert_eq!(plus.as_deref(), Some("ana+visits@example.com"));
         for email in ["ana@x.c", "joão@example.com", &long] {
             let filter = read(&format!("email={email}")).expect("accepted");
             let filter = filter.expect("can match");

@@ -140,8 +140,8 @@ pub fn create_examples() -> [(&'static str, &'static str, Value); 2] {
                 "phoneNumber": "+55 11 94444-0105",
                 "instanceId": 1,
                 "source": "fair",
-                "messageTemplate": "visit_confirmation",
-                "replacements": ["Lia", "Sunday"],
+                "messageTemplate": "welcome",
+                "replacements": ["Lia", "AP-0042"],
             }),
         ),
     ]
@@ -198,9 +198,9 @@ mod tests {
         whole["specialInstructions"] = json!("");
         whole["ignoreTransferToDeskIfUnanswered"] = json!(true);
         let mut modern = whole.clone();
-        modern["template"] = json!({"name": "visit_confirmation", "language": {"code": "pt_BR"}});
+        modern["template"] = json!({"name": "welcome", "language": {"code": "pt_BR"}});
         let mut both = modern.clone();
-        both["messageTemplate"] = json!("visit_confirmation");
+        both["messageTemplate"] = json!("welcome");
         let mut nameless = plain.clone();
         nameless["replacements"] = json!(["Lia"]);
         let mut mixed = modern.clone();

@@ -5,7 +5,7 @@ use super::origins;
 use crate::decoding;
 use crate::endpoints::prelude::*;
 use crate::error::Challenge;
-use leadhost_domain::content_coding::BodyCoding;
+use leadhost_domain::content_coding::{self, BodyCoding};
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_pipeline::answering::FilledReply;
 use leadhost_pipeline::intake::{self, Address, IntakeError, Received};
@@ -83,9 +83,10 @@ fn one_of(words: Vec<&'static str>) -> ObjectBuilder {
 
 describe!(receive, |mut operation| {
     let example = |summary: &str, value: Value| json!({"summary": summary, "value": value});
+    // Only JSON is listed: generators of clients do not agree on a body of several types.
     let body = json!({
         "application/json": {
-            "schema": {"description": "The source's own format. A converter reads it."},
+            "schema": {"description": "The source's own format, which a converter reads. Form fields, multipart, XML and text are read too, each with its own content type."},
             "examples": {
                 "leadForm": example("A social ad lead form reports a lead", json!({
                     "object": "page",
@@ -114,11 +115,6 @@ describe!(receive, |mut operation| {
                 })),
             },
         },
-        "application/octet-stream": {"schema": {
-            "type": "string",
-            "format": "binary",
-            "description": "Any other format, with its own content type: form fields, multipart, XML, text.",
-        }},
     });
     let answers = json!({
         "application/json": {"schema": operation.schema::<IngestAnswer>()},
@@ -192,9 +188,10 @@ pub async fn take(
     let (sent, mut held) = body.read(http, limit).await?.into_parts();
     reading.set("http.request.body.size", sent.len());
     let mut inbound = super::inbound::inbound(call, address, sent);
+    let is_mislabelled = content_coding::is_mislabelled(&inbound.headers, &inbound.body);
     if let BodyCoding::Coded(coding) = BodyCoding::of(&inbound.headers, &inbound.body) {
         let sent = inbound.body.clone();
-        let work = decoding::decode(http, &connection, coding, sent, limit, held);
+        let work = decoding::decode(http, connection.as_str(), coding, sent, limit, held);
         let (body, share) = work.await?;
         held = share;
         if let Some(body) = body {
@@ -213,7 +210,14 @@ pub async fn take(
         Received::Stored { outcome, reply } => Ok((outcome, reply)),
         Received::Rejected { delivery, message } => Err(ApiError::coded(
             ErrorCode::DeliveryRejected,
-            format!("The body cannot be read: {message}. It is kept as delivery {delivery}."),
+            match is_mislabelled {
+                false => format!(
+                    "The body cannot be read: {message}. It is kept as delivery {delivery}."
+                ),
+                true => format!(
+                    "The body cannot be read: {message}. It is a text, and not compressed as its Content-Encoding says. It is kept as delivery {delivery}."
+                ),
+            },
         )),
         Received::Unproven => Err(ApiError::Unauthorized(Challenge::Sender)),
     }

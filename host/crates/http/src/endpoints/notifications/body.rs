@@ -161,6 +161,9 @@ fn modern_format(template: &Node<'_>) -> Option<TemplateUse> {
     })
 }
 
+/// The fields of a component that only buttons have.
+pub(super) const OF_BUTTONS: [&str; 2] = ["sub_type", "index"];
+
 fn component(component: &Node<'_>) -> Option<Component> {
     let component = component.object()?;
     let kind = component
@@ -188,12 +191,18 @@ fn component(component: &Node<'_>) -> Option<Component> {
         }),
     };
     let kind = kind?;
-    // Only buttons have these two fields; elsewhere they are ignored.
-    let is_button = kind == ComponentKind::Button;
+    let is_given = |name: &&str| component.field(name).is_there();
+    let given: Vec<&str> = OF_BUTTONS.into_iter().filter(is_given).collect();
+    if kind != ComponentKind::Button && !given.is_empty() {
+        component.wrong(|path| Issue {
+            message: format!("Only a button has {}", given.join(" and ")),
+            ..Issue::unrecognized(given.iter().map(|&name| name.to_owned()).collect(), path)
+        });
+    }
     Some(Component {
         kind,
-        sub_type: sub_type?.filter(|_| is_button),
-        index: index?.filter(|_| is_button),
+        sub_type: sub_type?,
+        index: index?,
         parameters: parameters?,
     })
 }

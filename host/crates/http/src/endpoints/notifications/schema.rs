@@ -1,6 +1,7 @@
 //! The body as the OpenAPI document describes it, with the bounds of its reader. The tests give
 //! examples and mutated examples to both the reader and the schema, so that the two always agree.
 
+use super::body::OF_BUTTONS;
 use crate::endpoints::prelude::*;
 use crate::terms::{email, filled, link, list, named, one_of, seen, text, trimmed};
 use leadhost_pipeline::templates::requested::{ComponentKind, QUICK_REPLY};
@@ -126,6 +127,10 @@ pub fn template() -> [(&'static str, Value); 10] {
             json!({
                 "type": "object",
                 "required": ["type"],
+                "not": {
+                    "properties": {"type": {"enum": ["header", "body"]}},
+                    "anyOf": OF_BUTTONS.map(|name| json!({"required": [name]})),
+                },
                 "if": {
                     "required": ["type", "sub_type"],
                     "properties": {"type": {"const": "button"}, "sub_type": {"const": QUICK_REPLY}},
@@ -223,12 +228,12 @@ pub fn examples() -> [(&'static str, &'static str, Value); 2] {
                 "ignoreTransferToDeskIfUnanswered": true,
                 "specialInstructions": "She prefers to be called in the morning.",
                 "template": {
-                    "name": "visit_confirmation",
+                    "name": "welcome",
                     "language": {"code": "pt_BR"},
                     "components": [
                         {"type": "body", "parameters": [
                             {"type": "text", "text": "Helena"},
-                            {"type": "text", "text": "Saturday"},
+                            {"type": "text", "text": "AP-0042"},
                         ]},
                     ],
                 },
@@ -242,8 +247,8 @@ pub fn examples() -> [(&'static str, &'static str, Value); 2] {
                 "phoneNumber": "11988880101",
                 "instanceId": 1,
                 "source": "landing-page",
-                "messageTemplate": "visit_confirmation",
-                "replacements": ["Helena", "Saturday"],
+                "messageTemplate": "welcome",
+                "replacements": ["Helena", "AP-0042"],
             }),
         ),
     ]
@@ -280,6 +285,16 @@ mod tests {
         let schema = &body["content"]["application/json"]["schema"];
         let mut bodies = examples().map(|(_, _, body)| body).to_vec();
         bodies.push(all_kinds());
+        // Only buttons have these two.
+        for field in [json!({"sub_type": "url"}), json!({"index": 0})] {
+            let mut body = all_kinds();
+            let component = body["template"]["components"][2].as_object_mut();
+            component
+                .expect("the body")
+                .extend(field.as_object().cloned().expect("a field"));
+            zod::assert_issues(&body, body::read, &[("unrecognized_keys", "template")]);
+            bodies.push(body);
+        }
         mutations::agree(schema, &bodies, |body| {
             let (found, issues) = zod::read(body, body::read);
             found.is_some() && issues.is_empty()

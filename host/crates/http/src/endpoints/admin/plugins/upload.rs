@@ -81,7 +81,7 @@ pub async fn upload(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> 
 
 /// Reads the address in a registry from which the client has pulled the component.
 fn source<'q>(query: &'q Query<'_>) -> ApiResult<Option<&'q str>> {
-    let Some(source) = query.get("source") else {
+    let Some(source) = query.filled(&["source"]) else {
         return Ok(None);
     };
     let is_pinned = source.starts_with("oci://") && source.contains("@sha256:");

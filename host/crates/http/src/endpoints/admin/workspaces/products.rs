@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::find;
 use crate::endpoints::admin::prelude::*;
-use crate::json::refuse_compressed;
+use crate::json::{is_utf8, refuse_compressed};
 use crate::terms;
 use leadhost_admin_api::workspaces::{ImportReport, ProductRemoved, RefusedLine};
 use leadhost_domain::hex;
@@ -118,19 +118,13 @@ fn format(headers: &HeaderMap) -> ApiResult<ImportFormat> {
     refuse_compressed(headers)?;
     let text = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
     let text = text.and_then(Result::ok).unwrap_or_default();
-    let mut parts = text.split(';').map(str::trim);
-    let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
-    let charset = parts.find_map(|part| {
-        let (name, value) = part.split_once('=')?;
-        let is_it = name.trim().eq_ignore_ascii_case("charset");
-        is_it.then(|| value.trim().trim_matches('"').to_ascii_lowercase())
-    });
-    if charset.is_some_and(|charset| !matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii")) {
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    if !is_utf8(text) {
         return Err(ApiError::UnsupportedMediaType(
             "The catalogue has to be UTF-8.".to_owned(),
         ));
     }
-    match essence.as_str() {
+    match essence.to_ascii_lowercase().as_str() {
         "application/x-ndjson" | "application/ndjson" | "application/jsonl" => {
             Ok(ImportFormat::Ndjson)
         }
