@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::text::present;
-use crate::{Consent, Item, Lead, Listing};
+use crate::{Consent, Item, Lead, Listing, Problem};
 
 /// Maximum bytes of a long text of a lead: its message, the text of a consent, the
 /// value of an attribute or of a campaign's field. A lead with a longer one is
@@ -176,6 +176,16 @@ impl Lead {
     }
 }
 
+/// A lead that cannot be read is an invalid item, and the others of the delivery are not affected.
+impl From<Result<Lead, Problem>> for Item {
+    fn from(read: Result<Lead, Problem>) -> Self {
+        read.map_or_else(
+            |problem| Self::invalid(problem.message, problem.path),
+            Self::from,
+        )
+    }
+}
+
 /// An item with the lead, or an invalid one if there is nothing in it by which the lead is known.
 impl From<Lead> for Item {
     fn from(lead: Lead) -> Self {
@@ -267,6 +277,17 @@ mod tests {
                 ..Lead::default()
             }
         );
+    }
+
+    #[test]
+    fn a_lead_that_cannot_be_read_is_an_invalid_item() {
+        let read = |name: &str| match name {
+            "" => Err(Problem::new("no name").at("a.b")),
+            name => Ok(Lead::new().name(name.to_owned())),
+        };
+        let items = ["Ana", ""].map(|name| Item::from(read(name)));
+        assert!(matches!(items[0].outcome, crate::Outcome::Lead(_)));
+        assert_eq!(items[1], Item::invalid("no name", "a.b"));
     }
 
     #[test]

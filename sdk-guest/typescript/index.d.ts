@@ -150,6 +150,11 @@ export function lead(fields: LeadFields, route?: Route): Item;
 export function invalid(message: string, path?: string): Item;
 /** Returns an item about which nothing is to be done, and why. */
 export function ignored(why: string): Item;
+/**
+ * Returns what `read` makes of each value. One for which it throws is an invalid item with the reason, and the others
+ * are given; if it throws for all of them, the call ends with the first error.
+ */
+export function readEach<T>(values: T[], read: (value: T, index: number) => Item): Item[];
 /** Returns what `convert` returns: the items, and the lines of `note`. */
 export function conversion(items: Item[], reply?: Reply): Conversion;
 /** Returns a problem to be thrown, which refuses the whole body. An `Error` is a crash instead. */
@@ -255,7 +260,10 @@ export interface SenderCheck {
   prefix: string;
   timestampHeader: string;
   toleranceSeconds: number;
-  /** What was signed, in order; empty: the body. */
+  /**
+   * What was signed, in order; empty: the body. Kinds: `literal` (value: the text), `method`, `public-url`, `header`
+   * (value: its name), `timestamp` (as it came), `sorted-form` (name and value of each field, sorted by name), `body`.
+   */
   signed: Array<{ kind: string; value: string }>;
 }
 export interface SenderPolicy {

@@ -2,7 +2,7 @@
 
 export { bodyText, header, parse, queryField } from "./src/body.js";
 export { parseForm } from "./src/form.js";
-export { attribute, conversion, defineConverter, ignored, invalid, lead, listing, usualSecrets } from "./src/items.js";
+export { attribute, conversion, defineConverter, ignored, invalid, lead, listing, readEach, usualSecrets } from "./src/items.js";
 export { jsonText, parseJson } from "./src/json.js";
 export { at, list, number, text, texts } from "./src/path.js";
 export { description, note, problem } from "./src/plugin.js";

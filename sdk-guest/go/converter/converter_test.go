@@ -59,6 +59,30 @@ func TestAnInvalidItemOfSeveralHasItsPlace(t *testing.T) {
 	}
 }
 
+func TestAnItemThatPanicsIsInvalidAndTheOthersAreGiven(t *testing.T) {
+	body, err := ParseJSON(`[{"name": "Ana"}, {"name": ""}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(item *Value) Item {
+		return Lead{Name: item.Text("name")[0:3]}.Item()
+	}
+	conversion, _ := converted(ReadEach(body.List(), read), nil)
+	if name := conversion.Items[0].Outcome.Lead().Name.SomeOr(""); name != "Ana" {
+		t.Errorf("the name is %q", name)
+	}
+	bad := conversion.Items[1].Outcome.Invalid()
+	if bad.Path != "1" || !strings.Contains(bad.Message, "out of range") {
+		t.Errorf("it is %+v", bad)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a body without a good item is no crash")
+		}
+	}()
+	ReadEach(body.List()[1:], read)
+}
+
 func TestAProblemRefusesTheBodyAndAnyOtherErrorIsACrash(t *testing.T) {
 	if _, message := converted(nil, Problem{Message: "no leads"}); message != "no leads" {
 		t.Errorf("the message is %q", message)

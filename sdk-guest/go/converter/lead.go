@@ -1,6 +1,9 @@
 package converter
 
 import (
+	"fmt"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -92,6 +95,36 @@ func (l Lead) Item() Item {
 		return Invalid("the lead has no id, name, phone, e-mail address, message or listing")
 	}
 	return Item{Route: pairs(l.Route), Outcome: contract.MakeOutcomeLead(lead)}
+}
+
+// ReadEach returns what read makes of each value. One for which it panics is an invalid item with the reason, and
+// the others are given; if it panics for all of them, the call ends.
+func ReadEach(values []*Value, read func(*Value) Item) []Item {
+	items := make([]Item, 0, len(values))
+	var crashes []any
+	for _, value := range values {
+		items = append(items, guarded(value, read, &crashes))
+	}
+	if len(crashes) > 0 && len(crashes) == len(values) {
+		panic(crashes[0])
+	}
+	return items
+}
+
+// maxLogged is how many errors of items are in the log with their places.
+const maxLogged = 3
+
+func guarded(value *Value, read func(*Value) Item, crashes *[]any) (item Item) {
+	defer func() {
+		if crash := recover(); crash != nil {
+			*crashes = append(*crashes, crash)
+			if len(*crashes) <= maxLogged {
+				fmt.Fprintf(os.Stderr, "panic: %v\n%s", crash, debug.Stack())
+			}
+			item = Invalid(fmt.Sprint(crash))
+		}
+	}()
+	return read(value)
 }
 
 // Invalid returns an item that cannot be read; the others of the body are not affected. Its path is

@@ -2,8 +2,9 @@
 returns."""
 
 import functools
+import traceback
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from componentize_py_types import Err
 from wit_world import exports
@@ -27,6 +28,7 @@ __all__ = [
     "invalid",
     "lead",
     "listing",
+    "read_each",
 ]
 
 _SECRETS = """
@@ -38,6 +40,8 @@ _SECRETS = """
 # The places of the usual secrets in a body, whose values the host masks. A `sender_checks` of your
 # own returns them as `carried_secrets`.
 USUAL_SECRETS = [core.Location("json", name) for name in _SECRETS]
+
+T = TypeVar("T")
 
 NOTHING = "the lead has no id, name, phone, e-mail address, message or listing"
 
@@ -74,6 +78,32 @@ def conversion(items: Iterable[Item], reply: core.Reply | None = None) -> Conver
         if isinstance(outcome, c.Outcome_Invalid) and not outcome.value.path and len(items) > 1:
             outcome.value.path = str(index)
     return c.Conversion(items=items, reply=reply, notes=take_notes())
+
+
+# Errors of items whose places are written to the log.
+MAX_LOGGED = 3
+
+
+def read_each(values: Iterable[T], read: Callable[[T], Item]) -> list[Item]:
+    """Returns what `read` makes of each value. One for which it raises is an invalid item with the
+    reason, and the others are given; if it raises for all of them, the call ends with the first
+    error."""
+    items: list[Item] = []
+    raised: list[Exception] = []
+    for value in values:
+        try:
+            items.append(read(value))
+        except Err as refused:
+            raised.append(refused)
+            items.append(invalid(refused.value.message, refused.value.path))
+        except Exception as error:
+            raised.append(error)
+            items.append(invalid(f"{type(error).__name__}: {error}"))
+    if raised and len(raised) == len(items):
+        raise raised[0]
+    for error in raised[:MAX_LOGGED]:
+        traceback.print_exception(error)
+    return items
 
 
 def invalid(message: str, path: str = "") -> Item:

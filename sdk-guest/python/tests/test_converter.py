@@ -1,3 +1,5 @@
+import contextlib
+import io
 import unittest
 
 import leadhost_sdk as sdk
@@ -66,6 +68,23 @@ class ConverterTest(unittest.TestCase):
         self.assertEqual(paths, ["0", "x", None, "3"])
         [only] = sdk.conversion([sdk.invalid("a")]).items
         self.assertEqual(only.outcome.value.path, "")
+
+    def test_an_item_that_raises_is_invalid_with_its_reason_and_the_others_are_given(self):
+        def read(text):
+            if not text:
+                raise sdk.problem("no text", "a.b")
+            return sdk.lead(name=text[0:])
+
+        with contextlib.redirect_stderr(io.StringIO()) as log:
+            made = sdk.conversion(sdk.read_each(["Ana", 7, ""], read)).items
+        self.assertEqual(made[0].outcome.value.name, "Ana")
+        self.assertRegex(made[1].outcome.value.message, "^TypeError: ")
+        self.assertEqual(made[1].outcome.value.path, "1")
+        self.assertEqual(made[2].outcome.value, core.Problem("no text", "a.b"))
+        self.assertIn("in read", log.getvalue())
+        self.assertEqual(sdk.read_each([], read), [])
+        with self.assertRaises(TypeError):
+            sdk.read_each([7], read)
 
     def test_what_convert_returns_is_checked(self):
         plugin = Converter()

@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { componentize } from "componentize-qjs";
 import { build } from "esbuild";
+import { inSources } from "../src/log.js";
 import { positions } from "./positions.js";
 import { watched } from "./watched.js";
 
@@ -24,7 +25,7 @@ if (!Object.hasOwn(WORLDS, kind ?? "") || source === undefined) {
 }
 
 const bundle = `build/${kind}.js`;
-await build({
+const made = await build({
   entryPoints: [source],
   bundle: true,
   format: "esm",
@@ -37,7 +38,14 @@ await build({
   banner: { js: `import stderr from "wasi:cli/stderr@${WASI}"; globalThis.stderr = stderr;` },
   sourcemap: "external",
   sourcesContent: false,
-});
+  metafile: true,
+  // It has written the file, the line and the mistake.
+}).catch(() => process.exit(1));
+if (!made.metafile.outputs[bundle].exports.includes(kind)) {
+  const define = kind === "converter" ? "defineConverter" : "defineAdapter";
+  console.error(`${source} exports no \`${kind}\`: write \`export const ${kind} = ${define}({ … })\``);
+  process.exit(1);
+}
 const contract = await readFile(new URL(`../wit/leadhost-${kind}-1.0.0.wit`, import.meta.url), "utf8");
 await writeFile("build/plugin.wit", withStderr(contract, WORLDS[kind]));
 const kept = positions(await readFile(`${bundle}.map`, "utf8"));
@@ -51,6 +59,9 @@ const { component } = await componentize({
   jsPath: bundle,
   // The contract's functions are synchronous; the host accepts no others.
   sync: true,
+}).catch((error) => {
+  console.error(error.message.replace(/^: /, "").split("\n").map((line) => inSources(line, kept)).join("\n"));
+  process.exit(1);
 });
 await writeFile("build/plugin.wasm", component);
 

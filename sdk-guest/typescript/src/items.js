@@ -2,6 +2,7 @@
 
 import { BOOLEAN, check, fail, listOf, optional, TEXT } from "./check.js";
 import { isAbsent, jsonText } from "./json.js";
+import { writeCrash } from "./log.js";
 import { takeNotes, withOwnNotes } from "./plugin.js";
 
 /** The places of the usual secrets in a body, whose values the host masks. */
@@ -53,6 +54,28 @@ export function conversion(items, reply = undefined) {
     }
   });
   return { items, reply, notes: takeNotes() };
+}
+
+/** Errors of items whose places are written to the log. */
+const MAX_LOGGED = 3;
+
+/** Returns what `read` makes of each value. One that throws is an invalid item; if all do, the call ends. */
+export function readEach(values, read) {
+  const thrown = [];
+  const items = values.map((value, index) => {
+    try {
+      return read(value, index);
+    } catch (error) {
+      thrown.push(error);
+      const isProblem = !(error instanceof Error) && typeof error?.message === "string";
+      return isProblem ? invalid(error.message, error.path) : invalid(String(error));
+    }
+  });
+  if (thrown.length > 0 && thrown.length === values.length) {
+    throw thrown[0];
+  }
+  thrown.slice(0, MAX_LOGGED).forEach(writeCrash);
+  return items;
 }
 
 /** Returns an item with a lead. What is left out or absent is empty. */

@@ -61,7 +61,7 @@ function traced(error) {
 }
 
 /** Returns a frame with the line of a source in place of that of the bundle, if the build has `kept` it. */
-function inSources(frame, kept) {
+export function inSources(frame, kept) {
   return frame.replace(/[^\s(]*build\/[^\s():]+\.js:(\d+)(?::\d+)?/, (place, number) => {
     const found = kept?.lines[number - 1];
     return found ? `${kept.sources[found[0]]}:${found[1]}` : place;

@@ -47,6 +47,23 @@ test("a lead that says nothing is invalid, with its index among several", () => 
   assert.deepEqual(paths(sdk.ignored("a test"), empty(), sdk.invalid("no", "leads.2")), [undefined, "1", "leads.2"]);
 });
 
+test("an item that throws is invalid with its reason, and the others are given", () => {
+  const read = (text) => {
+    if (text === "") {
+      throw sdk.problem("no text", "a.b");
+    }
+    return sdk.lead({ name: text.slice(0) });
+  };
+  const [first, second, third] = sdk.conversion(sdk.readEach(["Ana", undefined, ""], read)).items;
+  assert.equal(first.outcome.val.name, "Ana");
+  assert.equal(second.outcome.tag, "invalid");
+  assert.match(second.outcome.val.message, /^TypeError: /);
+  assert.equal(second.outcome.val.path, "1");
+  assert.deepEqual(third.outcome, { tag: "invalid", val: { message: "no text", path: "a.b" } });
+  assert.deepEqual(sdk.readEach([], read), []);
+  assert.throws(() => sdk.readEach([undefined], read), TypeError);
+});
+
 test("the notes are those of the call", () => {
   const converter = sdk.defineConverter({
     describe: () => sdk.description("a", "1.0.0", "A"),

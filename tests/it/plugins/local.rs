@@ -401,6 +401,18 @@ fn a_mapping_is_tried_on_a_body_and_says_what_it_read_from_where() {
     has!(out, "Lia Campos", "(11) 90000-0001", "nome");
     has!(out, "guessed", "andar");
     let shown = base.json("mapping try body.json --config config.json");
+    base.put(
+        "other.json",
+        r#"{"fields": {"name": [], "message": "ref"}}"#,
+    );
+    let changed = base.run("mapping try body.json --config other.json");
+    has!(
+        changed,
+        "WITHOUT",
+        "0     name",
+        "Lia Campos",
+        "0     message"
+    );
     let mut explanations = shown["explanations"].list().iter();
     let listings = explanations.find(|one| one["field"] == "listings");
     fields!(listings.unwrap(), {"from": ["ref"], "guessed": false});

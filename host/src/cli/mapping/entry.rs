@@ -10,7 +10,7 @@ const HEAD: &str = "# An entry for a workspace file: write its name, its partner
 
 /// Returns the entry for a delivery. `given`: the configuration that it was tried with, which stays.
 pub fn entry(case: &Case, given: &Value) -> Result<String, String> {
-    let recipe = recipe::find(case)?;
+    let recipe = recipe::find(case, given)?;
     if let Some(why) = &recipe.no_lead {
         return Err(format!("no lead was found in it: {why}"));
     }
@@ -26,8 +26,9 @@ pub fn entry(case: &Case, given: &Value) -> Result<String, String> {
     }
     let text = toml::to_string(&json!({"connections": [connection]}));
     let text = text.map_err(|error| error.to_string())?;
+    let is_given = |field: &Field| given["fields"].get(field.name().0).is_some();
     let unknown = recipe.lines.iter().filter_map(|line| match &line.value {
-        Expression::Unknown(_) => Some(format!(
+        Expression::Unknown(_) if !is_given(&line.field) => Some(format!(
             "# {:?} is put together, and is guessed.\n",
             line.field
         )),
@@ -71,7 +72,8 @@ fn config_of(recipe: &Recipe) -> Value {
     }
     let mut config = json!({"fields": fields});
     if !recipe.leads.is_empty() {
-        config["items"] = json!([format!("{}[*]", recipe.leads)]);
+        let list = recipe.leads.trim_end_matches("[*]");
+        config["items"] = json!([format!("{list}[*]")]);
     }
     config
 }
@@ -195,6 +197,25 @@ mod tests {
             fields["campaign"]["utm-source"].as_str(),
             Some("utm_source")
         );
+    }
+
+    #[test]
+    fn the_paths_of_one_lead_in_a_list_hold_for_the_next_one() {
+        let body = r#"{"batch": [{"person": {"core": {"firstname": {"value": "Ana"}, "mobile": {"value": "+55 11 90000-0701"}}}}]}"#;
+        let entry = entry_of(body, &[], json!({}));
+        let config = &entry["connections"][0]["config"];
+        assert_eq!(config["items"][0].as_str(), Some("batch[*]"));
+        let phones = config["fields"]["phones"].as_str();
+        assert_eq!(phones, Some("person.core.mobile.value"));
+    }
+
+    #[test]
+    fn a_lead_that_is_found_with_the_configuration_alone_has_an_entry() {
+        let body = r#"{"who": "Ana", "reach": "11 90000-0701"}"#;
+        let given = json!({"fields": {"name": "who", "phones": "reach"}});
+        let entry = entry_of(body, &[], given);
+        let fields = &entry["connections"][0]["config"]["fields"];
+        assert_eq!(fields["phones"].as_str(), Some("reach"));
     }
 
     #[test]

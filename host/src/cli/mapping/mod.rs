@@ -14,7 +14,7 @@ use crate::cli::plugin::run::{Run, field, header, read_body};
 use crate::cli::plugin::shipped;
 use crate::cli::prelude::*;
 use leadhost_admin_api::deliveries::DeliveryDetailView;
-use leadhost_admin_api::tried::{self, TriedItem};
+use leadhost_admin_api::tried::{self, TriedField, TriedItem};
 
 const CONVERTER: &str = "converter-mapping.wasm";
 
@@ -101,6 +101,7 @@ impl TryMapping {
             say(entry.trim_end());
             return Ok(());
         }
+        let is_configured = config.as_object().is_some_and(|keys| !keys.is_empty());
         config["explain"] = true.into();
         let called = call.call(body.clone(), config).await.map_err(|failure| {
             match failure.to_string().contains("`explain` is unknown") {
@@ -120,16 +121,18 @@ impl TryMapping {
             .answer
             .output
             .map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
-        show(&output, self.json);
-        if call.config.is_some() && !self.json {
-            let plain = call.case(PluginKind::Converter, body, json!({"explain": true}));
-            let plugins = &called.engine.plugins;
-            let guessed = plugins
-                .answer_case(&called.loaded, Arc::new(plain))
-                .await
-                .output;
-            show_changes(&output, &guessed.unwrap_or_default());
-        }
+        let without = match is_configured {
+            true => Some(
+                call.call(body, json!({"explain": true}))
+                    .await?
+                    .answer
+                    .output,
+            ),
+            false => None,
+        };
+        let without = without.and_then(Result::ok);
+        let differences = without.map(|without| differences(&output, &without));
+        show(&output, differences.as_deref(), self.json);
         tried::refusal(&output).map_or(Ok(()), |why| {
             Err(
                 failed_line!("the converter refuses the body, and the sender gets 400: {why}")
@@ -181,9 +184,71 @@ struct MappingTried<'a> {
     error: Option<&'a Value>,
     explanations: &'a [Value],
     notes: &'a [&'a str],
+    /// Null without a configuration.
+    differences: Option<&'a [Difference]>,
 }
 
-fn show(output: &Value, as_json: bool) {
+/// What a configuration changes in an item.
+#[derive(Debug, PartialEq, Serialize)]
+struct Difference {
+    item: usize,
+    field: String,
+    with: String,
+    without: String,
+}
+
+impl Difference {
+    fn row(&self) -> Vec<String> {
+        let cells = [&self.field, &self.with, &self.without];
+        let item = self.item.to_string();
+        [item].into_iter().chain(cells.map(String::clone)).collect()
+    }
+}
+
+/// Compares what a body gives with a configuration and without one: the fields whose values differ, and the
+/// items that are leads with only one of them.
+fn differences(with: &Value, without: &Value) -> Vec<Difference> {
+    let items = |output: &Value| {
+        let (explanations, _) = tried::explained(&output["ok"]);
+        tried::items(&output["ok"], &explanations)
+    };
+    let (with, without) = (items(with), items(without));
+    let mut found = Vec::new();
+    for item in 0..with.len().max(without.len()) {
+        let both = [with.get(item), without.get(item)];
+        let mut add = |field: &str, [with, without]: [String; 2]| {
+            if with != without {
+                let field = field.to_owned();
+                found.push(Difference {
+                    item,
+                    field,
+                    with,
+                    without,
+                });
+            }
+        };
+        add("outcome", both.map(outcome_of));
+        let fields = both.map(|item| item.map_or(&[][..], |item| item.fields.as_slice()));
+        let names: BTreeSet<&str> = fields
+            .iter()
+            .copied()
+            .flatten()
+            .map(|one| &*one.field)
+            .collect();
+        for name in names {
+            let value = |fields: &[TriedField]| {
+                let mut fields = fields.iter().filter(|one| one.field == name);
+                fields
+                    .next()
+                    .map_or_else(String::new, |one| one.value.clone())
+            };
+            add(name, fields.map(value));
+        }
+    }
+    found
+}
+
+fn show(output: &Value, differences: Option<&[Difference]>, as_json: bool) {
     let answer = &output["ok"];
     let (explanations, notes) = tried::explained(answer);
     if as_json {
@@ -192,44 +257,24 @@ fn show(output: &Value, as_json: bool) {
             error: output.get("err"),
             explanations: &explanations,
             notes: &notes,
+            differences,
         };
         return say_json(&serde_json::to_value(&tried).unwrap_or_default());
     }
     for (index, item) in tried::items(answer, &explanations).iter().enumerate() {
         show_item(index, item);
     }
+    match differences {
+        None => {}
+        Some([]) => say("The configuration changes no field."),
+        Some(all) => {
+            let rows: Vec<_> = all.iter().map(Difference::row).collect();
+            let headings = ["ITEM", "FIELD", "WITH THE CONFIGURATION", "WITHOUT"];
+            say(&table(&headings, &rows));
+        }
+    }
     for note in notes {
         complain!("note: {}", safe(note));
-    }
-}
-
-/// Shows which values a configuration changes: it is meant to change only its own fields.
-fn show_changes(output: &Value, guessed: &Value) {
-    let items = |output: &Value| {
-        let (explanations, _) = tried::explained(&output["ok"]);
-        tried::items(&output["ok"], &explanations)
-    };
-    let (items, guessed) = (items(output), items(guessed));
-    if items.len() != guessed.len() {
-        let (many, of_none) = (items.len(), guessed.len());
-        say_line!("Changed by the configuration: {many} items in place of {of_none}");
-        return;
-    }
-    for (index, (item, guessed)) in items.iter().zip(&guessed).enumerate() {
-        let value = |of: &TriedItem, name: &str| {
-            let found = of.fields.iter().find(|field| field.field == name);
-            found.map_or_else(|| "nothing".to_owned(), |field| field.value.clone())
-        };
-        let all = item.fields.iter().chain(&guessed.fields);
-        let names: BTreeSet<&str> = all.map(|field| field.field.as_str()).collect();
-        for name in names {
-            let (now, before) = (value(item, name), value(guessed, name));
-            if now != before {
-                say_line!(
-                    "Changed by the configuration: {name} of item {index} is {now}, and without it {before}"
-                );
-            }
-        }
     }
 }
 
@@ -257,6 +302,14 @@ fn show_item(index: usize, item: &TriedItem) {
         }
     }
     say("");
+}
+
+fn outcome_of(item: Option<&TriedItem>) -> String {
+    match item {
+        None => "no item".to_owned(),
+        Some(item) if item.is_lead => "lead".to_owned(),
+        Some(item) => other_outcome(&item.outcome),
+    }
 }
 
 /// Returns an outcome that is no lead, with its reason if it has one: `ignored (the event is a test)`.

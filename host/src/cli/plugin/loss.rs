@@ -60,6 +60,7 @@ fn variant(item: &Value) -> Option<(&str, &Value)> {
 fn losses_of_field(place: &str, before: &Value, after: &Value) -> Vec<String> {
     match (before, after) {
         (Value::Null, _) => Vec::new(),
+        (Value::Array(before), _) if before.is_empty() => Vec::new(),
         (_, Value::Null) => vec![format!("{place} is lost")],
         (Value::Object(before), after) => before
             .iter()
@@ -104,6 +105,7 @@ mod tests {
         let before = lead(json!({
             "name": "Ana", "phones": ["1", "2"], "message": null,
             "attributes": [["unit", "A"], ["floor", "7"], ["size", {"rooms": 3, "area": 70}]],
+            "listings": [], "campaign": [],
         }));
         let check = |came: Value, expect: Option<&str>| {
             let lost = losses(&before, &came);
@@ -117,6 +119,9 @@ mod tests {
         check(before.clone(), None);
         check(with("name", json!("Bia")), None);
         check(with("message", json!("Olá")), None);
+        let listing = json!([{"kind": "client", "reference": "AP-1"}]);
+        check(with("listings", listing), None);
+        check(with("campaign", json!([["ad-id", "7"]])), None);
         check(
             with(
                 "attributes",

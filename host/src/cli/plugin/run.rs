@@ -264,7 +264,7 @@ pub fn read_body(path: &Path) -> CommandResult<Vec<u8>> {
 }
 
 pub struct PluginCall {
-    pub engine: LocalEngine,
+    engine: LocalEngine,
     pub loaded: Arc<Loaded>,
     pub answer: CaseAnswer,
     elapsed: Duration,

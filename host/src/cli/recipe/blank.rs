@@ -1,12 +1,11 @@
 //! What is blank in a sample: where the next body has a value there, the mapping converter reads it. Each
 //! such place is filled in turn, to see as which field.
 
-use leadhost_golden::Case;
+use leadhost_sdk::is_absent;
 use leadhost_sdk::path::Step;
-use leadhost_sdk::serde_json::{self, Value};
-use leadhost_sdk::{is_absent, testing};
+use leadhost_sdk::serde_json::Value;
 
-use super::{Field, Found, Line, Recipe, below, converted};
+use super::{Field, Line, Recipe, Sample, below};
 
 /// The places that are tried.
 const MOST: usize = 20;
@@ -22,14 +21,14 @@ const TRIED: [&str; 6] = [
 ];
 
 /// Adds the lines of the blank places of an item, to which the steps lead.
-pub fn add_lines(recipe: &mut Recipe, case: &Case, body: &Value, item: &[Step]) {
+pub fn add_lines(recipe: &mut Recipe, sample: &Sample, body: &Value, item: &[Step]) {
     let mut blanks = Vec::new();
     let value = item.iter().fold(body, |value, step| below(value, step));
     collect(value, item.to_vec(), &mut blanks);
     for blank in blanks {
         let mut attribute = None;
         let is_field = TRIED.iter().any(|value| {
-            let lines = lines_with(recipe, case, body, &blank, value);
+            let lines = lines_with(recipe, sample, body, &blank, value);
             let is_attribute = |line: &Line| matches!(line.field, Field::Attribute(_));
             let (attributes, others): (Vec<_>, Vec<_>) = lines.into_iter().partition(is_attribute);
             attribute = attribute.take().or(attributes.into_iter().next());
@@ -45,28 +44,16 @@ pub fn add_lines(recipe: &mut Recipe, case: &Case, body: &Value, item: &[Step]) 
 /// Returns the lines that the recipe has not, if the blank place had this value.
 fn lines_with(
     recipe: &Recipe,
-    case: &Case,
+    sample: &Sample,
     body: &Value,
     blank: &[Step],
     value: &str,
 ) -> Vec<Line> {
     let mut body = body.clone();
-    let place = blank.iter().try_fold(&mut body, |value, step| match step {
-        Step::Key(key) => value.get_mut(key),
-        Step::Index(index) => value.get_mut(*index),
-        _ => None,
-    });
-    if let Some(place) = place {
+    if let Some(place) = super::place_in(&mut body, blank) {
         *place = value.into();
     }
-    let mut case = case.clone();
-    case.body = serde_json::to_vec(&body).unwrap_or_default();
-    case.delivery
-        .headers
-        .retain(|(name, _)| name != "content-type");
-    let read = converted(&testing::delivery(&case));
-    let leads = read.map_or_else(|_| Vec::new(), |read| Found::all(&body, &read));
-    let first = leads.into_iter().next();
+    let first = sample.leads_of(&body).into_iter().next();
     let mut lines = first.map_or_else(Vec::new, |lead| lead.lines);
     lines.retain(|line| !recipe.lines.contains(line));
     lines

@@ -3,6 +3,7 @@
 //! one of the lead, so that a new project names its places and guesses nothing.
 
 mod blank;
+mod doubled;
 mod search;
 
 use converter_mapping::Mapping;
@@ -110,18 +111,23 @@ pub struct Place {
     pub path: String,
 }
 
-/// Reads the body of a case. An error says why it cannot be read at all.
-pub fn find(case: &Case) -> Result<Recipe, String> {
-    let delivery = testing::delivery(case);
+/// Reads the body of a case with a configuration of the mapping converter. An error says why it cannot be read
+/// at all.
+pub fn find(case: &Case, config: &Value) -> Result<Recipe, String> {
+    let sample = Sample::new(case, config);
+    let delivery = testing::delivery(&sample.case);
     let body = delivery.tree().map_err(|problem| problem.message)?;
-    let read = converted(&delivery)?;
-    let mut leads = Found::all(&body, &read).into_iter();
-    let Some(first) = leads.next() else {
+    let read = Mapping::convert(&sample.config()?, &delivery).map_err(|problem| problem.message)?;
+    let leads = Found::all(&body, &read);
+    if leads.is_empty() {
         return Ok(Recipe {
             no_lead: Some(why_no_lead(&read)),
             ..Recipe::default()
         });
-    };
+    }
+    let (body, leads) = sample.with_second_leads(body, leads);
+    let mut leads = leads.into_iter();
+    let first = leads.next().unwrap_or_default();
     let mut recipe = Recipe {
         leads: path_of_list(&first.steps),
         lines: first.lines,
@@ -131,24 +137,55 @@ pub fn find(case: &Case) -> Result<Recipe, String> {
     for line in alike.flat_map(|lead| lead.lines).collect::<Vec<_>>() {
         recipe.add(line);
     }
-    blank::add_lines(&mut recipe, case, &body, &first.steps);
+    blank::add_lines(&mut recipe, &sample, &body, &first.steps);
+    sample.keep_apart(&mut recipe, &body);
     if first.steps.is_empty() && case.body.trim_ascii_start().starts_with(b"<") {
         recipe.list_elements(&body);
     }
     Ok(recipe)
 }
 
-fn converted(delivery: &Delivery) -> Result<Conversion, String> {
-    let config = serde_json::from_value(json!({"explain": true}));
-    let config = config.map_err(|error| error.to_string())?;
-    Mapping::convert(&config, delivery).map_err(|problem| problem.message)
+/// A body that a source sends, and the configuration with which it is read.
+struct Sample {
+    case: Case,
+    config: Value,
+}
+
+impl Sample {
+    fn new(case: &Case, config: &Value) -> Self {
+        let mut config = config.clone();
+        config["explain"] = true.into();
+        let case = case.clone();
+        Self { case, config }
+    }
+
+    fn config(&self) -> Result<converter_mapping::Config, String> {
+        serde_json::from_value(self.config.clone()).map_err(|error| error.to_string())
+    }
+
+    /// Returns the leads of a changed body, which is read as JSON.
+    fn leads_of(&self, body: &Value) -> Vec<Found> {
+        let mut other = Self::new(&self.case, &self.config);
+        if let Some(config) = other.config.as_object_mut() {
+            config.remove("format");
+        }
+        other.case.body = serde_json::to_vec(body).unwrap_or_default();
+        let headers = &mut other.case.delivery.headers;
+        headers.retain(|(name, _)| name != "content-type");
+        let delivery = testing::delivery(&other.case);
+        let config = other.config().ok();
+        let read = config.and_then(|config| Mapping::convert(&config, &delivery).ok());
+        read.map_or_else(Vec::new, |read| Found::all(body, &read))
+    }
 }
 
 /// A lead that the mapping converter finds.
+#[derive(Default)]
 struct Found {
     /// The way to its item.
     steps: Vec<Step>,
     lines: Vec<Line>,
+    lead: Option<Lead>,
 }
 
 impl Found {
@@ -170,7 +207,8 @@ impl Found {
             let item = steps.iter().fold(body, |value, step| below(value, step));
             let search = Search { body, item, notes };
             let lines = search.lines(lead);
-            is_explained.then_some(Self { steps, lines })
+            let lead = Some(lead.clone());
+            is_explained.then_some(Self { steps, lines, lead })
         });
         leads.collect()
     }
@@ -451,11 +489,20 @@ fn below<'a>(value: &'a Value, step: &Step) -> &'a Value {
     }
 }
 
-/// Returns the path of the list that an item is in: with every element of the lists on the way. The last list
-/// needs no bracket.
+fn place_in<'a>(body: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
+    steps.iter().try_fold(body, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(index) => value.get_mut(*index),
+        _ => None,
+    })
+}
+
+/// Returns the path of the list that an item is in: with every element of the lists on the way. A list that is
+/// in no other needs no bracket.
 fn path_of_list(steps: &[Step]) -> String {
+    let is_list = |step: &&Step| matches!(step, Step::Index(_));
     let steps = match steps {
-        [list @ .., Step::Index(_)] => list,
+        [list @ .., Step::Index(_)] if !list.iter().any(|step| is_list(&step)) => list,
         steps => steps,
     };
     steps.iter().fold(String::new(), |path, step| match step {
@@ -484,7 +531,7 @@ mod tests {
     }
 
     fn found(body: &str) -> Recipe {
-        find(&case(body)).expect("it is read")
+        find(&case(body), &json!({})).expect("it is read")
     }
 
     /// Returns the lines as `field: expression`, with the path of each place.
@@ -561,10 +608,10 @@ mod tests {
             ]}}]}]}"#,
         );
         let lines = lines(&recipe);
-        assert_eq!(recipe.leads, "entry", "{lines:#?}");
+        assert_eq!(recipe.leads, "entry[*].changes[*]", "{lines:#?}");
         for expect in [
-            "Email: each changes[0].value.field_data[?name=email].values[*]",
-            "Attribute(\"Prazo\"): any changes[0].value.field_data[?name=Prazo].values[0]",
+            "Email: each value.field_data[?name=email].values[*]",
+            "Attribute(\"Prazo\"): any value.field_data[?name=Prazo].values[0]",
         ] {
             assert!(
                 lines.iter().any(|line| line == expect),
@@ -673,11 +720,83 @@ mod tests {
         );
     }
 
+    /// A body with people, of which a sample has the first alone.
+    type Shape = fn(&[Value]) -> Value;
+
+    /// Returns a list in which each person is inside an object of this name.
+    fn inside(name: &str, people: &[Value]) -> Value {
+        let elements = people.iter().map(|one| json!({name: {"core": one}}));
+        elements.collect()
+    }
+
+    /// Returns the phones of each lead that the recipe of the first person's body finds in the body of both.
+    fn phones_of_two(shape: Shape) -> Vec<Vec<String>> {
+        let person = |name: &str, number: &str| json!({"firstname": {"value": name}, "mobile": {"value": number}, "email": format!("{name}@example.com")});
+        let people = [
+            person("Ana", "+55 11 90000-0701"),
+            person("Rui", "+55 21 90000-0802"),
+        ];
+        let recipe = found(&shape(&people[..1]).to_string());
+        let answer = answer(&recipe, &case(&shape(&people).to_string()));
+        let items = answer["ok"]["items"].as_array().expect("items").iter();
+        let leads = items.filter_map(|item| item["outcome"].get("lead"));
+        let phones = leads.map(|lead| serde_json::from_value(lead["phones"].clone()));
+        phones.map(|phones| phones.expect("texts")).collect()
+    }
+
+    #[test]
+    fn the_paths_of_one_lead_in_a_list_hold_for_two() {
+        let shapes: [(&str, Shape); 4] = [
+            (
+                "a list",
+                |people| json!({"batch": inside("person", people)}),
+            ),
+            (
+                "an envelope with an id",
+                |people| json!({"id": "evt-1", "rows": inside("who", people)}),
+            ),
+            (
+                "a list in a list",
+                |people| json!({"groups": [{"batch": inside("person", people)}]}),
+            ),
+            ("leads", |people| json!({"leads": people})),
+        ];
+        for (name, shape) in shapes {
+            let expect = [["+55 11 90000-0701"], ["+55 21 90000-0802"]];
+            assert_eq!(phones_of_two(shape), expect, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_lead_does_not_get_the_phone_of_the_second_of_its_people() {
+        let phones = phones_of_two(|people| json!({"id": 7, "contact": people}));
+        let are_apart = phones.iter().all(|phones| phones.len() == 1);
+        assert!(are_apart && !phones.is_empty(), "{phones:?}");
+    }
+
+    #[test]
+    fn a_question_is_found_by_its_code_and_not_by_its_wording() {
+        let check = |code: &str, phone: &str| {
+            let body = json!({"answers": [
+                {"name": "Nombre", code: "NAME", "value": "Ana"},
+                {"name": "Teléfono", code: "PHONE", "value": "+34600000701"},
+                {"name": "Piso", code: "FLOOR", "value": "3"},
+            ]});
+            let lines = lines(&found(&body.to_string()));
+            let expect = format!("Phone: phone answers[?{phone}].value () ()");
+            assert!(lines.contains(&expect), "{expect}: {lines:#?}");
+        };
+        check("code", "code=PHONE");
+        check("fieldKey", "fieldKey=PHONE");
+        check("question_id", "question_id=PHONE");
+        check("weight", "name=Teléfono");
+    }
+
     #[test]
     fn a_sample_without_a_lead_says_why() {
         let recipe = found(r#"{"ping": true}"#);
         assert!(recipe.no_lead.is_some() && recipe.lines.is_empty());
-        let refused = find(&case("")).expect_err("there is nothing");
+        let refused = find(&case(""), &json!({})).expect_err("there is nothing");
         assert_eq!(refused, "the body is empty");
     }
 
@@ -696,7 +815,7 @@ mod tests {
         let mut compared = 0;
         for case in cases.iter().filter(is_plain) {
             let expect = person(&testing::answer::<Mapping>(case));
-            let Ok(recipe) = find(case) else {
+            let Ok(recipe) = find(case, &json!({})) else {
                 continue;
             };
             if let Some(expect) = expect {

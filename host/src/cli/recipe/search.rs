@@ -102,12 +102,14 @@ impl Search<'_> {
         };
         let mut value = place.root(self.item, self.body);
         let mut out = String::new();
-        for step in &path.steps {
+        for (at, step) in path.steps.iter().enumerate() {
             let next = below(value, step);
             out = match step {
                 Step::Key(name) => joined(&out, &key(name)),
                 Step::Index(index) => {
-                    let filter = value.as_array().and_then(|list| filter(list, *index));
+                    let filter = value
+                        .as_array()
+                        .and_then(|list| filter(list, *index, &path.steps[at + 1..]));
                     let step = filter.unwrap_or_else(|| format!("[{index}]"));
                     joined(&out, &step)
                 }
@@ -367,17 +369,79 @@ const LABELS: [&str; 16] = [
     "field.id",
 ];
 
+/// The last words of the keys under which a question has a code beside its wording, which is translated.
+const CODES: [&str; 11] = [
+    "code",
+    "codigo",
+    "key",
+    "slug",
+    "ref",
+    "alias",
+    "variable",
+    "identifier",
+    "apiname",
+    "internalname",
+    "id",
+];
+
+/// What such a key may begin with: `fieldKey`, `question_code`.
+const OF_QUESTIONS: [&str; 6] = [
+    "field", "question", "pregunta", "pergunta", "campo", "column",
+];
+
 /// Returns the bracket that finds an element of a list by its question, if no other element has the same.
-fn filter(list: &[Value], index: usize) -> Option<String> {
-    LABELS.iter().find_map(|label| {
+/// `read`: the steps from there to the value, which is no question.
+fn filter(list: &[Value], index: usize, read: &[Step]) -> Option<String> {
+    let element = list.get(index)?;
+    let is_alone = |label: &str| {
+        if Path::parse(label).is_ok_and(|label| label.steps == read) {
+            return None;
+        }
         let question = |element: &Value| text(element, label);
-        let wanted = question(list.get(index)?)?;
+        let wanted = question(element)?;
         let same = list
             .iter()
             .filter(|element| question(element).as_deref() == Some(&wanted));
-        (same.count() == 1 && text_of(at(&list[index], label)?).is_some())
-            .then(|| format!("[?{label}={}]", written(&wanted)))
-    })
+        (same.count() == 1 && text_of(at(element, label)?).is_some()).then_some(wanted)
+    };
+    let found = |label: &str| Some((label.to_owned(), is_alone(label)?));
+    let question = LABELS.iter().find_map(|label| found(label))?;
+    let code = codes(element).into_iter().find_map(|code| found(&code));
+    let (label, wanted) = code.unwrap_or(question);
+    Some(format!("[?{label}={}]", written(&wanted)))
+}
+
+/// Returns the paths of the codes of a question, in the order of [`CODES`].
+fn codes(element: &Value) -> Vec<String> {
+    let members = element.as_object().into_iter().flatten();
+    let places = members.flat_map(|(name, value)| {
+        let is_question = OF_QUESTIONS.contains(&name.to_ascii_lowercase().as_str());
+        let inner = value.as_object().filter(|_| is_question);
+        let inner = inner.into_iter().flatten();
+        let inner = inner.map(|(inner, value)| (inner, joined(&key(name), &key(inner)), value));
+        inner.chain([(name, key(name), value)])
+    });
+    let mut found: Vec<(usize, String)> = places
+        .filter_map(|(name, path, value)| {
+            let code = value.as_str().filter(|text| is_code(text))?;
+            let letters = name.chars().filter(char::is_ascii_alphanumeric);
+            let name: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+            let mut bare = OF_QUESTIONS.iter().filter_map(|of| name.strip_prefix(of));
+            let bare = bare.find(|bare| !bare.is_empty()).unwrap_or(&name);
+            let rank = CODES.iter().position(|code| *code == bare)?;
+            // An id with digits may be that of the answer.
+            let is_id = bare == "id" && code.contains(|letter: char| letter.is_ascii_digit());
+            (!is_id).then_some((rank, path))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Whether a text is a code: a word without spaces that begins with a letter.
+fn is_code(text: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
+    text.starts_with(|letter: char| letter.is_ascii_alphabetic()) && text.chars().all(is_part)
 }
 
 /// Returns a text as a filter has it.
@@ -404,7 +468,10 @@ fn answer_to(value: &Value, question: &str, answer: &Value) -> Option<String> {
                 asks(element, question).then_some(())?;
                 let mut members = element.as_object()?.iter();
                 let (member, value) = members.find(|(_, value)| is_answer(value, answer))?;
-                let path = joined(&filter(list, index)?, &key(member));
+                let path = joined(
+                    &filter(list, index, &[Step::Key(member.clone())])?,
+                    &key(member),
+                );
                 Some(if value == answer {
                     path
                 } else {

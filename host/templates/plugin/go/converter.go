@@ -19,10 +19,9 @@ func convert(delivery leadhost.Delivery) (leadhost.Conversion, error) {
 	if err != nil {
 		return leadhost.Conversion{}, err
 	}
-	var items []leadhost.Item
-	for _, item := range {{items}} {
-		items = append(items, readLead(item, body))
-	}
+	items := leadhost.ReadEach({{items}}, func(item *leadhost.Value) leadhost.Item {
+		return readLead(item, body)
+	})
 	return leadhost.Conversion{Items: items}, nil
 }
 

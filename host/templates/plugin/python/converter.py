@@ -15,7 +15,7 @@ class Converter(sdk.Converter):
 
     def convert(self, delivery: sdk.Delivery) -> sdk.Conversion:
         body = sdk.parse(delivery)
-        return sdk.conversion([read(item, body) for item in {{items}}])
+        return sdk.conversion(sdk.read_each({{items}}, lambda item: read(item, body)))
 
 
 def read(item: Any, body: Any) -> sdk.Item:

@@ -162,9 +162,8 @@ fn complain_of(recipe: &Recipe, source: &Path) {
     let source = source.display();
     match &recipe.no_lead {
         Some(why) => complain!(
-            "No lead was found in the sample: {}. Write the paths of its values into {source}.",
-            // What follows is for a configuration of the mapping converter.
-            safe(why.split([';', ':']).next().unwrap_or_default())
+            "No lead was found in the sample. The mapping converter says: {}. Write the paths of its values into {source}.",
+            safe(why)
         ),
         None if unknown > 0 => complain!(
             "{unknown} of the values that the sample has are put together from several places: the comments in {source} name them."
@@ -249,6 +248,25 @@ mod tests {
         for name in ["", "Ana", "ana form", "ana_form", "2ana", "-ana", "../ana"] {
             let said = check_name(name).expect_err("it is none");
             assert_eq!(said.code(), 2, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_item_of_a_new_converter_fails_alone_in_every_language() {
+        for (language, guard) in [
+            (Language::Rust, "-> Result<Lead, Problem>"),
+            (Language::Typescript, "readEach(list(body, "),
+            (Language::Python, "sdk.read_each(sdk.list_(body, "),
+            (Language::Go, "leadhost.ReadEach(body.List("),
+        ] {
+            let mut project = template::project(language, PluginKind::Converter, "ana");
+            let recipe = Recipe {
+                leads: "leads".to_owned(),
+                ..Recipe::default()
+            };
+            write_converter(&mut project, &recipe, language);
+            let source = String::from_utf8_lossy(&project.files[&project.source]);
+            assert!(source.contains(guard), "{source}");
         }
     }
 

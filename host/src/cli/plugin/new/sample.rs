@@ -63,7 +63,7 @@ impl Sample {
             body,
             &format,
         );
-        let recipe = recipe::find(&lead)
+        let recipe = recipe::find(&lead, &json!({}))
             .map_err(|why| failed!("{} cannot be the sample: {why}", file.display()))?;
         if is_masked {
             let text = String::from_utf8_lossy(body);

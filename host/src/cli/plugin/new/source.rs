@@ -177,18 +177,28 @@ impl Spelling {
     }
 
     fn assignments(&self, name: &str, values: &[FieldValue]) -> Vec<String> {
-        let are_lists = values.iter().all(|value| value.is_list);
         let add = match name {
             "listings" => "AddListing",
             "campaign" => "AddCampaign",
             ATTRIBUTES => "AddAttribute",
             "phones" | "emails" => {
-                let values: Vec<&str> = values.iter().map(|one| one.value.as_str()).collect();
-                let name = capital(name);
-                return vec![match (values.as_slice(), are_lists) {
-                    ([one], true) => format!("\tlead.{name} = {one}"),
-                    _ => format!("\tlead.{name} = []string{{{}}}", values.join(", ")),
-                }];
+                let field = format!("lead.{}", capital(name));
+                let texts = || values.iter().map(|one| one.value.as_str());
+                let are_lists = values.iter().any(|one| one.is_list);
+                return match values {
+                    [one] if one.is_list => vec![format!("\t{field} = {}", one.value)],
+                    _ if !are_lists => {
+                        let texts: Vec<&str> = texts().collect();
+                        vec![format!("\t{field} = []string{{{}}}", texts.join(", "))]
+                    }
+                    _ => texts()
+                        .zip(values)
+                        .map(|(text, one)| match one.is_list {
+                            true => format!("\t{field} = append({field}, {text}...)"),
+                            false => format!("\t{field} = append({field}, {text})"),
+                        })
+                        .collect(),
+                };
             }
             name => {
                 let name = capital(name).replace("Id", "ID");
@@ -386,7 +396,10 @@ mod tests {
     fn written(language: Language) -> Written {
         let mut case = Case::new("sample", Call::Convert);
         case.body = SAMPLE.as_bytes().to_vec();
-        write(&recipe::find(&case).expect("it is read"), language)
+        write(
+            &recipe::find(&case, &serde_json::json!({})).expect("it is read"),
+            language,
+        )
     }
 
     fn check(language: Language, items: &str, lines: &[&str]) {
@@ -451,6 +464,60 @@ mod tests {
     }
 
     #[test]
+    fn the_list_of_the_leads_is_named_in_every_language() {
+        let mut case = Case::new("sample", Call::Convert);
+        let body = r#"{"batch": [{"person": {"core": {"name": {"value": "Ana"}, "mobile": {"value": "+55 11 90000-0701"}}}}]}"#;
+        case.body = body.as_bytes().to_vec();
+        let recipe = recipe::find(&case, &serde_json::json!({})).expect("it is read");
+        for (language, items) in [
+            (Language::Rust, "list(&body, \"batch\")"),
+            (Language::Typescript, "list(body, \"batch\")"),
+            (Language::Python, "sdk.list_(body, \"batch\")"),
+            (Language::Go, "body.List(\"batch\")"),
+        ] {
+            let written = write(&recipe, language);
+            assert_eq!(written.items, items);
+            let phone = "\"person.core.mobile.value\"";
+            assert!(written.lead.contains(phone), "{}", written.lead);
+        }
+    }
+
+    #[test]
+    fn lists_and_single_values_of_a_field_are_added_in_order_in_go() {
+        let place = |path: &str| Place {
+            in_body: false,
+            path: path.to_owned(),
+        };
+        let line = |value| Line {
+            field: Field::Phone,
+            value,
+        };
+        let single = Expression::Phone {
+            number: place("c"),
+            area: None,
+            country: None,
+        };
+        let each = Expression::Each(place("a[*]"));
+        let written = |values: &[Expression]| {
+            let recipe = Recipe {
+                lines: values.iter().cloned().map(line).collect(),
+                ..Recipe::default()
+            };
+            let written = write(&recipe, Language::Go).lead;
+            let lines = written.lines().filter(|line| line.starts_with("\tlead."));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let one = "\tlead.Phones = item.Texts(\"a[*]\")";
+        assert_eq!(written(std::slice::from_ref(&each)), [one]);
+        let lists = "\tlead.Phones = append(lead.Phones, item.Texts(\"a[*]\")...)";
+        let phone = "\tlead.Phones = append(lead.Phones, leadhost.Phone(item.Text(\"c\")))";
+        assert_eq!(
+            written(&[each.clone(), single, each]),
+            [lists, phone, lists]
+        );
+    }
+
+    #[test]
     fn a_converter_without_a_lead_shows_what_is_to_be_written() {
         let check = |language: Language, lines: &[&str]| {
             let written = write(&Recipe::default(), language);
@@ -490,7 +557,7 @@ mod tests {
         let mut case = Case::new("sample", Call::Convert);
         case.body = body.as_bytes().to_vec();
         write(
-            &recipe::find(&case).expect("it is read"),
+            &recipe::find(&case, &serde_json::json!({})).expect("it is read"),
             Language::Typescript,
         )
     }

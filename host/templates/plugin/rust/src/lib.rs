@@ -20,8 +20,9 @@ impl Converter for Form {
     }
 }
 
-/// Reads one lead. A value that is not there, or blank, is left out.
-fn read(item: &Value, {{body}}: &Value) -> Lead {
-    Lead::new()
+/// Reads one lead. A value that is not there, or blank, is left out; an error makes this one item invalid.
+fn read(item: &Value, {{body}}: &Value) -> Result<Lead, Problem> {
+    Ok(Lead::new()
 {{lead}}
+    )
 }

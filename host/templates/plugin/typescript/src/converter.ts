@@ -14,6 +14,7 @@ import {
   listing,
   parse,
   phone,
+  readEach,
   text,
   texts,
   time,
@@ -25,7 +26,7 @@ export const converter = defineConverter({
 
   convert(delivery) {
     const body = parse(delivery);
-    const items = {{items}}.map((item) =>
+    const items = readEach({{items}}, (item) =>
       lead({
 {{lead}}
       }),
