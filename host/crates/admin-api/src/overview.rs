@@ -1535,7 +1535,7 @@ mod tests {
         assert!(
             found[0]
                 .what
-                .contains("800.0 MiB, because a reader has needed it for 30 s"),
+                .contains("800 MiB, because a reader has needed it for 30 s"),
             "{found:?}"
         );
     }
