@@ -181,7 +181,7 @@ class Service:
         return sum(
             int(line.split()[-1])
             for line in lines
-            if "rate_limited_total" in line and line[0] != "#"
+            if 'reason="rate of one workspace"' in line
         )
 
     def narrow(self, name):

@@ -130,6 +130,7 @@ clauses! {
             a_held_delivery_comes_with_all_that_it_needs,
             a_lease_that_ran_out_frees_the_work,
             one_delivery_is_claimed_in_any_state_by_one_at_a_time,
+            deliveries_are_claimed_together_but_for_those_that_are_held,
             failed_work_of_a_plugin_is_claimed_for_another_digest_only;
         parts:
             a_large_conversion_waits_until_its_last_part_is_there,

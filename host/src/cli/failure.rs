@@ -88,7 +88,7 @@ impl From<ConfigError> for CommandFailure {
             false => Self::new(error.to_string()),
         };
         match error {
-            ConfigError::Refused { .. } => failure.hint("`leadhost config` prints every key"),
+            ConfigError::Refused(_) => failure.hint("`leadhost config` prints every key"),
             ConfigError::Read { .. } | ConfigError::Toml { .. } => failure,
         }
     }

@@ -1,7 +1,7 @@
 //! Rate limits: keys that fail, and clients that send too often.
 
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_tests::{Host, Json, On, Options, has};
+use leadhost_tests::{Host, Json, On, Options, fields, has};
 
 leadhost_tests::on_every_store! {
     an_address_whose_keys_fail_is_slowed_and_known_keys_still_work,
@@ -89,6 +89,18 @@ async fn a_connection_past_its_rate_gets_a_retry_after_and_others_do_not(on: On)
     post(&bad.connection).send().await.expect(200);
     let refused = post(&bad.connection).send().await.expect(429);
     assert_eq!(refused.header("retry-after"), "1");
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    has!(
+        metrics,
+        "leadhost_shed_total{reason=\"rate of one connection\"} 1"
+    );
+    let key = host.admin_key().await;
+    let status = host.admin("GET", "/admin/v1/status").bearer(&key);
+    let status = status.send().await.expect(200).json();
+    fields!(status["refused"][0], {
+        "reason": "rate of one connection", "requests": 1,
+        "deliveries[0].connectionId": bad.connection, "deliveries[0].deliveries": 1,
+    });
     post(&good.connection).send().await.expect(200);
     host.advance(1).await;
     post(&bad.connection).send().await.expect(200);

@@ -4,7 +4,7 @@
 use leadhost_domain::limits;
 use leadhost_store::OutboxFilter;
 use leadhost_tests::otlp::OtlpReceiver;
-use leadhost_tests::{Declared, Host, Json, On, Options, eventually, fields, guests, has};
+use leadhost_tests::{Declared, Host, Json, On, Options, eventually, fields, guests, has, lacks};
 use serde_json::{Value, json};
 
 use super::{VOICE, events, inbound};
@@ -13,6 +13,7 @@ leadhost_tests::on_every_store! {
     a_new_lead_is_greeted_in_the_commit_that_makes_its_deal,
     a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send,
     a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_noted,
+    a_greeting_with_a_template_that_its_instance_lacks_is_refused_or_its_absence_said,
     a_greeting_longer_than_a_parameter_may_be_is_cut,
     an_unanswered_conversation_is_handed_to_people,
 }
@@ -165,6 +166,62 @@ async fn a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_no
     let found = notes(declared.address("other"), &ana("3")).await;
     has!(found, "Template 'farewell' not found");
     assert!(host.rows(&declared, "messages").await.is_empty());
+    // Operators learn of it without looking at a delivery, until a lead is greeted.
+    let key = host.admin_key().await;
+    let troubles = async || {
+        let ask = host.admin("GET", "/admin/v1/status").bearer(&key);
+        ask.send().await.expect(200).json()["troubles"].clone()
+    };
+    let found = troubles().await.to_string();
+    has!(
+        found,
+        r#""kind":"greeting""#,
+        "farewell: Template 'farewell' not found",
+        "no phone"
+    );
+    lead(&host, &declared, &ana("4")).await;
+    lacks!(troubles().await.to_string(), "no phone");
+    has!(troubles().await.to_string(), "farewell");
+}
+
+async fn a_greeting_with_a_template_that_its_instance_lacks_is_refused_or_its_absence_said(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::sandbox()).await;
+    host.converter(guests::rust_component("converter-mapping"))
+        .await;
+    // Nothing knows the templates of an instance that the file makes.
+    let declared = host.declare(&format!("{VOICE}{GREETED}")).await;
+    let unknown = "the templates of `voice` are not known yet";
+    let warnings = declared.report.warnings.iter();
+    assert!(
+        warnings.clone().any(|one| one.message.contains(unknown)),
+        "{warnings:?}"
+    );
+    let known = host.declare(&format!("{VOICE}{GREETED}")).await;
+    assert!(
+        !known
+            .report
+            .warnings
+            .iter()
+            .any(|one| one.message.contains("templates"))
+    );
+    for (wrong, expect) in [
+        (
+            GREETED.replace("\"welcome\"", "\"farewell\""),
+            "Template 'farewell' not found",
+        ),
+        (
+            GREETED.replace(", \"{listing}\"", ""),
+            "`voice` cannot send it: ",
+        ),
+    ] {
+        let refused = host.try_declare(&format!("{VOICE}{wrong}")).await;
+        has!(
+            refused.err().expect("refused").to_string(),
+            "greeting.template",
+            expect
+        );
+    }
 }
 
 async fn a_greeting_longer_than_a_parameter_may_be_is_cut(on: On) {

@@ -294,12 +294,23 @@ async fn a_rate_limit_of_the_provider_is_respected_for_the_time_that_it_names(on
 
 async fn a_remote_server_that_hangs_up_or_answers_with_a_page_is_tried_again(on: On) {
     let meta = Meta::new(on).await;
+    let key = meta.host.admin_key().await;
+    let troubles = async || {
+        let ask = meta.host.admin("GET", "/admin/v1/status").bearer(&key);
+        ask.send().await.expect(200).json()["troubles"].clone()
+    };
     for (lead, reason) in [
         ("440000000000004", "no answer from"),
         ("440000000000005", "status 500"),
     ] {
         let id = meta.announce(&[lead]).await;
         has!(meta.noted(id).await, reason);
+        // Operators learn of it at once.
+        eventually("the status has the failed fetch", async || {
+            let shown = troubles().await;
+            shown[0]["kind"] == "fetch" && shown[0]["why"].text().contains(reason)
+        })
+        .await;
         let expect = DeliveryStatus::Queued;
         assert_eq!(meta.host.stored(id).await.summary.status, expect);
         let connection = meta.host.connection(&meta.declared.id("meta")).await;
@@ -308,6 +319,11 @@ async fn a_remote_server_that_hangs_up_or_answers_with_a_page_is_tried_again(on:
         meta.host.pass(3_600).await;
         meta.asked(asked + 1).await;
     }
+    meta.announce(&["440000000000011"]).await;
+    eventually("a fetch that works ends it", async || {
+        troubles().await == json!([])
+    })
+    .await;
 }
 
 async fn a_name_that_looks_like_a_slot_is_only_a_name(on: On) {

@@ -16,6 +16,18 @@ leadhost_tests::on_every_store! {
     a_cancelled_repair_changes_no_further_delivery,
     people_who_lose_their_last_deal_are_merged,
     a_repair_ends_if_its_version_becomes_active_again,
+    a_repair_alone_is_no_live_traffic_to_which_it_would_give_way,
+}
+
+async fn a_repair_alone_is_no_live_traffic_to_which_it_would_give_way(on: On) {
+    // More than are converted at once.
+    let repairing = Repairing::new(on, 10).await;
+    let calls = || repairing.host.app.core.plugins.live_calls();
+    let before = calls();
+    let ended = repairing.repaired(json!({"apply": true})).await;
+    fields!(ended, {"state": "done", "deliveries.replayed": 10});
+    assert_eq!(calls(), before);
+    repairing.check_whole(&super::id(&ended)).await;
 }
 
 async fn a_repair_is_continued_after_a_restart(on: On) {

@@ -170,6 +170,31 @@ pub async fn one_delivery_is_claimed_in_any_state_by_one_at_a_time(world: &World
     assert!(world.try_claim(nowhere).await.is_none());
 }
 
+pub async fn deliveries_are_claimed_together_but_for_those_that_are_held(world: &World) {
+    let mut ids = Vec::new();
+    for status in [
+        DeliveryStatus::Rejected,
+        DeliveryStatus::Queued,
+        DeliveryStatus::Parked,
+    ] {
+        ids.push(world.received(status).await);
+        world.advance(1).await;
+    }
+    world.claim_delivery(ids[1]).await;
+    let nowhere = DeliveryId::new(world.now());
+    let asked = [&ids[..], &[nowhere]].concat();
+    let claim = async || {
+        let until = world.now().plus(Duration::from_secs(60));
+        let held = world
+            .store
+            .claim_deliveries(asked.clone(), world.now(), until)
+            .await;
+        held.expect("a store").into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(claim().await, [ids[0], ids[2]]);
+    assert_eq!(claim().await, []);
+}
+
 pub async fn failed_work_of_a_plugin_is_claimed_for_another_digest_only(world: &World) {
     let first = world.received(DeliveryStatus::Failed).await;
     world.advance(1).await;

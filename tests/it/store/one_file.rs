@@ -62,6 +62,33 @@ async fn committed_writes_are_there_after_a_restart() {
     assert_eq!(repeat.deal_id, item.deal_id);
 }
 
+#[tokio::test]
+async fn a_reader_that_keeps_the_log_is_noticed_until_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("leadhost.db");
+    let store = open(&file).await.unwrap();
+    let world = World::with_store(Arc::clone(&store), clock(), Box::new(())).await;
+    let reader = Connection::open(&file).unwrap();
+    reader.execute_batch("begin").unwrap();
+    let count: i64 = reader
+        .query_row("select count(*) from deals", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(count, 0);
+    let number = std::cell::Cell::new(0);
+    // A checkpoint follows a commit.
+    let is_held = async || {
+        number.set(number.get() + 1);
+        world
+            .bring(world.known_as(&format!("L{}", number.get())))
+            .await;
+        store.log().expect("a file").held_seconds.is_some()
+    };
+    until("the log is held", async || is_held().await.then_some(())).await;
+    assert!(store.log().expect("a file").bytes > 0);
+    drop(reader);
+    until("the log is free", async || (!is_held().await).then_some(())).await;
+}
+
 /// Returns the schema's version and the number of its tables and indexes.
 fn tables(file: &Path) -> (i64, i64) {
     let connection = Connection::open(file).unwrap();

@@ -5,22 +5,25 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::activity::Activity;
-use super::connections::{Bound, ConnectionView, Connections, LeftDeliveriesView};
+use super::connections::{BY_AN_OPERATOR, Bound, ConnectionView, Connections, LeftDeliveriesView};
 use super::deliveries::{Deliveries, DeliveryView};
 use super::hosts::HostView;
 use super::instances::{InstanceView, Instances};
 use super::plugins::{PluginList, PluginView, VersionState};
 use super::repairs::RepairFacts;
 use super::rollouts::RolloutView;
-use super::status::{DiskView, ServiceStatus};
+use super::status::{DiskView, RefusedRequestsView, ServiceStatus};
 use crate::prelude::*;
 use leadhost_domain::audit::{ActOutcome, AuditRow, LeftVersion, OperatorAct};
+use leadhost_domain::backlog::LogUsage;
 use leadhost_domain::connection::{ChangeCause, SourceChange};
 use leadhost_domain::repair::RepairState;
 use leadhost_domain::rollout::RolloutStage;
+use leadhost_domain::shed::Shed;
 use leadhost_domain::size;
 use leadhost_domain::text::quoted;
 use leadhost_domain::time::{rounded, whole_seconds};
+use leadhost_domain::trouble::TroubleKind;
 
 pub struct ServiceOverview {
     pub status: ServiceStatus,
@@ -171,6 +174,7 @@ impl ServiceOverview {
         found.extend(self.rollout_problems());
         found.extend(self.unrepaired_problems());
         found.extend(self.connection_problems());
+        found.extend(self.troubles());
         found.extend(self.activity_problems());
         found.extend(self.instance_problems());
         found.extend(self.missing_secrets().into_iter().map(|missing| {
@@ -195,18 +199,79 @@ impl ServiceOverview {
         {
             found.push(ServiceProblem::new(what, "doctor", SERVICE_PAGE));
         }
-        if let Some(refused) = &self.status.refused_writes {
-            let what = format!(
-                "{} refused with 507 between {} and {}, because nothing could be written: {}; senders that do not retry automatically must send again",
-                counted(refused.requests, "request was", "requests were"),
-                refused.first_at.to_the_second(),
-                refused.last_at.to_the_second(),
-                refused.senders(),
-            );
-            // A refused request is not stored, so there is no list of deliveries to show.
-            found.push(ServiceProblem::new(what, "status --json", REFUSED_PAGE));
-        }
+        found.extend(self.status.log.and_then(log_problem));
+        found.extend(self.certificate_problem());
+        found.extend(self.status.refused.iter().filter_map(refused_problem));
         found
+    }
+
+    fn certificate_problem(&self) -> Option<ServiceProblem> {
+        let (ends, now) = (self.status.certificate_ends_at?, self.status.now);
+        let left = ends.since(now);
+        let when = match ends <= now {
+            true => "has expired".to_owned(),
+            false => format!("expires in {}", rounded(whole_seconds(left))),
+        };
+        (left < limits::DOCTOR_CERTIFICATE_WARNING).then(|| {
+            let what = format!(
+                "the TLS certificate {when} ({}): renew it; the service reads the files again when they change",
+                ends.to_the_second()
+            );
+            let problem = ServiceProblem::new(what, "doctor", SERVICE_PAGE);
+            ServiceProblem {
+                is_severe: ends <= now,
+                ..problem
+            }
+        })
+    }
+
+    /// Returns what does not work for connections, with what to do.
+    fn troubles(&self) -> impl Iterator<Item = ServiceProblem> {
+        self.status.troubles.iter().filter_map(|trouble| {
+            let mut connections = self.connections.connections.iter();
+            let connection = connections.find(|one| one.id == trouble.connection_id)?;
+            let name = name_in_workspace(&connection.workspace, &connection.name);
+            let (since, why, page) = (
+                trouble.since.to_the_second(),
+                &trouble.why,
+                connection_page(connection),
+            );
+            // A version that serves nothing any more harms nothing, and was said to be rolled back.
+            let serves = |version: &Digest| why.contains(version.short());
+            let candidates = self.rollouts.iter().filter(|one| one.stage.is_open());
+            let is_gone = trouble.kind == TroubleKind::SharedPhone
+                && !self.active(&connection.plugin).is_some_and(serves)
+                && !candidates.map(|one| &one.candidate.digest).any(serves);
+            if is_gone {
+                return None;
+            }
+            Some(match trouble.kind {
+                TroubleKind::Fetch => {
+                    let what = format!(
+                        "{} of {name} failed since {since} and will be repeated ({why}): see whether its server answers",
+                        counted(trouble.times, "fetch", "fetches")
+                    );
+                    let waiting = format!("/deliveries?status=queued&connection={name}");
+                    ServiceProblem::new(what, "doctor", page)
+                        .with_page("the deliveries that wait", waiting)
+                }
+                TroubleKind::SharedPhone => {
+                    let what = format!(
+                        "people of {name} become one contact since {since} ({why}): roll back if the version is at fault, then repair"
+                    );
+                    let (command, more) = self.serving(&connection.plugin).remedy_for(None, why);
+                    let page = format!("/plugins/{}", connection.plugin);
+                    ServiceProblem::new(format!("{what}{more}"), command, page)
+                }
+                TroubleKind::Greeting => {
+                    let what = format!(
+                        "{} of {name} got no greeting since {since} ({why}): correct the greeting in its file",
+                        counted(trouble.times, "lead", "leads")
+                    );
+                    ServiceProblem::new(what, "apply FILE", page)
+                }
+            })
+        })
     }
 
     /// Returns the connections that refuse most of what they get, and the instances whose messages
@@ -386,14 +451,25 @@ impl ServiceOverview {
                 );
                 let reason = &circuit.reason;
                 let shared = format!("calls {} {reason}", circuit.digest);
+                // A rollback would not replace a candidate.
+                let is_active = plugin.digest.as_ref() == Some(&circuit.digest);
+                let (command, todo) = match plugin.way_back.is_some() && is_active {
+                    true => (
+                        format!("plugin rollback {}", quoted(&plugin.name)),
+                        ": roll back if the version is at fault",
+                    ),
+                    false => ("plugin list".to_owned(), ""),
+                };
                 let what = match circuit.until > self.status.now {
                     true => {
                         let until = circuit.until.to_the_second();
-                        format!("{calls} are skipped until {until} ({reason})")
+                        format!("{calls} are skipped until {until} ({reason}){todo}")
                     }
-                    false => format!("{calls} kept failing, and the next one is tried ({reason})"),
+                    false => {
+                        format!("{calls} kept failing, and the next one is tried ({reason}){todo}")
+                    }
                 };
-                found.push(ServiceProblem::new(what, "plugin list", &page).shared(shared, whose));
+                found.push(ServiceProblem::new(what, command, &page).shared(shared, whose));
             }
         }
         for refusal in &self.plugins.refusals {
@@ -472,10 +548,10 @@ impl ServiceOverview {
             .map(|act| format!("/audit?act={act}&since={since}&limit=50"))
     }
 
-    /// Returns the versions that were rolled back within the last week and are not active, unless a
-    /// repair of all that they did has been applied since. Their deliveries may have been converted again.
-    fn left_versions(&self) -> Vec<UnrepairedVersion> {
-        // By name and version: what it converted, and when it was rolled back.
+    /// Returns the versions that were rolled back within the last week and are not active, unless they served
+    /// nothing or a repair of all that they did has been applied since: by name and version what it converted, and
+    /// when it was rolled back.
+    fn rolled_back(&self) -> BTreeMap<(String, Digest), (Option<u64>, Micros)> {
         let mut left: BTreeMap<(String, Digest), (Option<u64>, Micros)> = BTreeMap::new();
         for row in self.rollbacks.iter().chain(&self.ended_rollouts) {
             if let Some(LeftVersion { digest, .. }) = row.left_version() {
@@ -492,9 +568,20 @@ impl ServiceOverview {
                 | RolloutStage::Probation
                 | RolloutStage::Done => false,
             };
+            let version = (rollout.name.clone(), rollout.candidate.digest.clone());
+            let ended = matches!(
+                rollout.stage,
+                RolloutStage::RolledBack | RolloutStage::Aborted
+            );
             if was_left {
-                let version = (rollout.name.clone(), rollout.candidate.digest.clone());
                 left.insert(version, (Some(rollout.served), rollout.stage_at));
+            } else if ended
+                && left
+                    .get(&version)
+                    .is_some_and(|(_, at)| *at <= rollout.stage_at)
+            {
+                // It served nothing, and has not been active since.
+                left.remove(&version);
             }
         }
         left.retain(|(name, digest), (_, at)| {
@@ -507,21 +594,29 @@ impl ServiceOverview {
             });
             is_new && !is_active && !is_repaired
         });
-        let versions = left
-            .into_iter()
-            .filter_map(|((name, digest), (served, _))| {
-                let mut plugins = self.plugins.plugins.iter();
-                let stored = &plugins.find(|plugin| plugin.name == name)?.versions;
-                let version = stored.iter().find(|version| version.digest == digest)?;
-                Some(UnrepairedVersion {
-                    version: version.version.clone(),
-                    since: version.stored_at,
-                    connection: None,
-                    name,
-                    digest,
-                    served,
-                })
-            });
+        left
+    }
+
+    /// Returns these versions. Their deliveries may have been converted again.
+    fn left_versions(&self) -> Vec<UnrepairedVersion> {
+        let versions =
+            self.rolled_back()
+                .into_iter()
+                .filter_map(|((name, digest), (served, _))| {
+                    let mut plugins = self.plugins.plugins.iter();
+                    let stored = &plugins.find(|plugin| plugin.name == name)?.versions;
+                    let version = stored.iter().find(|version| version.digest == digest)?;
+                    Some(UnrepairedVersion {
+                        version: version.version.clone(),
+                        since: version.stored_at,
+                        connection: None,
+                        name,
+                        digest,
+                        served,
+                        looks: 0,
+                        before: None,
+                    })
+                });
         versions.collect()
     }
 
@@ -539,6 +634,8 @@ impl ServiceOverview {
                 since: change.since,
                 connection: Some(one.id.clone()),
                 served: None,
+                looks: 0,
+                before: None,
             })
         })
     }
@@ -555,9 +652,22 @@ impl ServiceOverview {
         left
     }
 
-    /// Counts a version as unrepaired if this answer may leave deliveries of it.
-    pub fn looked_for(&mut self, version: UnrepairedVersion, found: &Deliveries) {
+    /// Counts a version as unrepaired if this answer may leave deliveries of it. Returns it if they are to be
+    /// looked for further back.
+    pub fn looked_for(
+        &mut self,
+        mut version: UnrepairedVersion,
+        found: &Deliveries,
+    ) -> Option<UnrepairedVersion> {
         let is_left = version.may_have_deliveries(found);
+        let further = found.next.filter(|_| {
+            is_left && found.deliveries.is_empty() && version.looks < limits::LEFT_VERSION_LOOKS
+        });
+        if further.is_some() {
+            version.before = further;
+            version.looks += 1;
+            return Some(version);
+        }
         if let Some(connection) = version.connection {
             self.past_changes.extend((!is_left).then_some(connection));
         } else if is_left {
@@ -567,6 +677,7 @@ impl ServiceOverview {
             let place = self.unrepaired.partition_point(|one| key(one) < after);
             self.unrepaired.insert(place, version);
         }
+        None
     }
 
     fn unrepaired_problems(&self) -> Vec<ServiceProblem> {
@@ -611,7 +722,7 @@ impl ServiceOverview {
         for connection in &self.connections.connections {
             let name = name_in_workspace(&connection.workspace, &connection.name);
             if let Some(pause) = &connection.paused {
-                let what = format!("the fetches of {name} are paused ({})", pause.reason);
+                let what = paused("the fetches of", &name, &pause.reason);
                 let words = format!("connection resume {}", quoted(&name));
                 let problem = ServiceProblem::new(what, words, connection_page(connection));
                 found.push(problem.with_secret_form());
@@ -635,7 +746,7 @@ impl ServiceOverview {
         for instance in &self.instances.instances {
             let name = name_in_workspace(&instance.workspace, &instance.name);
             if let Some(pause) = &instance.paused {
-                let what = format!("the sending of {name} is paused ({})", pause.reason);
+                let what = paused("the sending of", &name, &pause.reason);
                 let words = format!("instance resume {}", quoted(&name));
                 let problem = ServiceProblem::new(what, words, instance_page(instance));
                 found.push(match instance.settings {
@@ -658,6 +769,31 @@ impl ServiceOverview {
             }
         }
         found
+    }
+
+    /// Returns which sources have had too few leads to be watched for changes, in words. `None`: there are none.
+    pub fn young_sources(&self) -> Option<String> {
+        let is_young = |one: &&ConnectionView| {
+            let leads = one.lead_fields.as_ref().map_or(0, |fields| fields.leads);
+            let is_watched = one.source_change.is_some() || leads >= limits::WATCHED_SOURCE_LEADS;
+            one.last_delivery_at.is_some() && !is_watched
+        };
+        let young = self.connections.in_use().filter(is_young);
+        let names: Vec<String> = young
+            .map(|one| name_in_workspace(&one.workspace, &one.name))
+            .collect();
+        let (named, rest) = names.split_at(names.len().min(limits::YOUNG_SOURCES_NAMED));
+        let more = match rest.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!names.is_empty()).then(|| {
+            format!(
+                "not watched for changes yet, with fewer than {} leads: {}{more}",
+                limits::WATCHED_SOURCE_LEADS,
+                named.join(", ")
+            )
+        })
     }
 
     pub fn missing_secrets(&self) -> Vec<MissingSecret> {
@@ -734,6 +870,94 @@ fn low_disk(disk: &DiskView, free: u64) -> Option<String> {
         format!(
             "the disk of the data folder {folder} has only {free_shown} free; with less than {reserve} the service is not ready, and it refuses writes when the files have no room"
         )
+    })
+}
+
+fn log_problem(log: LogUsage) -> Option<ServiceProblem> {
+    let held = rounded(log.held_too_long()?);
+    let what = format!(
+        "the write-ahead log of the database has {}, because a reader has needed it for {held}: end that reader (an export, a backup, or sqlite3 on the file)",
+        size::readable(log.bytes),
+    );
+    Some(ServiceProblem::new(what, "doctor", SERVICE_PAGE))
+}
+
+/// Returns the problem of requests that were refused, unless only their senders can do something about it.
+fn refused_problem(refused: &RefusedRequestsView) -> Option<ServiceProblem> {
+    let (why, todo) = refusal(refused.reason)?;
+    let status = match refused.reason {
+        Shed::Full => 507,
+        Shed::RateOfOneConnection => 429,
+        _ => 503,
+    };
+    let what = format!(
+        "{} refused with {status} between {} and {}, because {why}: {}; {todo}",
+        counted(refused.requests, "request was", "requests were"),
+        refused.first_at.to_the_second(),
+        refused.last_at.to_the_second(),
+        refused.senders(),
+    );
+    // A refused request is not stored, so there is no list of deliveries to show.
+    Some(ServiceProblem::new(what, "status --json", REFUSED_PAGE))
+}
+
+/// Returns why requests were refused, and what to do.
+fn refusal(reason: Shed) -> Option<(&'static str, &'static str)> {
+    const MORE_MEMORY: &str =
+        "give the service more memory for them, or spread the senders over time";
+    Some(match reason {
+        Shed::Full => (
+            "nothing could be written",
+            "senders that do not retry automatically must send again",
+        ),
+        Shed::Writes => (
+            "more arrived than the store takes",
+            "add processors or a host, or spread the senders over time",
+        ),
+        Shed::WaitingDeliveries => (
+            "too many deliveries of their connection wait for conversion (intake.waiting)",
+            "see why they wait, with `delivery list --status queued`",
+        ),
+        Shed::RateOfOneConnection => (
+            "their connection was past intake.connection_rate",
+            "raise it if the source may send as much",
+        ),
+        Shed::Bodies | Shed::BodiesOfOneAddress | Shed::BodiesToOneConnection => (
+            "bodies in flight filled their room (server.bodies_mib)",
+            MORE_MEMORY,
+        ),
+        Shed::Answers => (
+            "large answers that were not read yet filled their room (server.answers_mib)",
+            MORE_MEMORY,
+        ),
+        Shed::ConnectionsOfOneAddress => (
+            "an address had too many connections open (server.connections_per_peer)",
+            "name a proxy before the service in server.trusted_proxies",
+        ),
+        Shed::Deadline => (
+            "their answer took longer than server.answer_seconds",
+            "look for a slow disk or database, or add processors",
+        ),
+        Shed::Plugins => (
+            "the threads or the version of their plugin were not available",
+            "see `plugin list`, add processors, or raise plugins.threads",
+        ),
+        Shed::Search => (
+            "the products were not loaded for the search",
+            "raise search.memory_mib if it recurs",
+        ),
+        Shed::Store => ("the store did not answer", "see its lines in the log"),
+        Shed::Fleet => (
+            "this host was cut off from the others",
+            "see its connection to the database",
+        ),
+        // Their clients are past their share, or get the reason on a page; and a stop is an operator's act.
+        Shed::RateOfOnePartner
+        | Shed::RateOfOneWorkspace
+        | Shed::RateOfOneAdminKey
+        | Shed::FailedKeys
+        | Shed::Stopping
+        | Shed::Console => return None,
     })
 }
 
@@ -827,12 +1051,16 @@ impl<'a> ServingPlugin<'a> {
     /// Returns the command about a report that blames a version, and what to add to its sentence. Only a
     /// rollback that replaces the blamed version by one that nobody has taken out of service is advised.
     fn remedy(&self, change: &SourceChange) -> (String, &'static str) {
-        let blamed = change.digest.as_ref();
+        self.remedy_for(change.digest.as_ref(), &change.what)
+    }
+
+    /// The same for a version that is known, or stands in the words of a report.
+    fn remedy_for(&self, blamed: Option<&Digest>, what: &str) -> (String, &'static str) {
         if let Some(blamed) = blamed.filter(|blamed| self.active != Some(blamed)) {
             return (impact(self.name, blamed), NOT_ACTIVE);
         }
         // A report without a trial has the version only in its words.
-        let is_blamed = |way: &&Digest| blamed.is_none() && change.what.contains(way.short());
+        let is_blamed = |way: &&Digest| blamed.is_none() && what.contains(way.short());
         match (self.way_back.filter(|way| !is_blamed(way)), self.active) {
             (Some(_), _) => (format!("plugin rollback {}", quoted(self.name)), ""),
             (None, Some(active)) => (impact(self.name, active), NO_WAY_BACK),
@@ -862,6 +1090,20 @@ fn clock_problem(host: &HostView) -> Option<ServiceProblem> {
         host.name
     );
     Some(ServiceProblem::new(what, "doctor", SERVICE_PAGE))
+}
+
+/// Returns the sentence about a pause. The service pauses because the far end refuses the credentials.
+fn paused(what: &str, name: &str, reason: &str) -> String {
+    let todo = match reason == BY_AN_OPERATOR {
+        true => "",
+        false => ": if it says that a secret is wrong, set the secret first, then resume",
+    };
+    let are = if what.contains("fetches") {
+        "are"
+    } else {
+        "is"
+    };
+    format!("{what} {name} {are} paused ({reason}){todo}")
 }
 
 fn impact(plugin: &str, version: &Digest) -> String {
@@ -980,13 +1222,18 @@ pub struct UnrepairedVersion {
     connection: Option<ConnectionId>,
     /// The deliveries that it converted, if they were counted.
     served: Option<u64>,
+    /// How often its deliveries were looked for, and where the next look begins.
+    looks: u32,
+    before: Option<DeliveryId>,
 }
 
 impl UnrepairedVersion {
     pub fn deliveries_path(&self) -> String {
         let of = self.connection.as_ref();
         let of = of.map_or_else(String::new, |id| format!("&connection={id}"));
-        format!("/deliveries?version={}{of}&limit=1", self.digest)
+        let before = self.before;
+        let before = before.map_or_else(String::new, |id| format!("&before={id}"));
+        format!("/deliveries?version={}{of}{before}&limit=1", self.digest)
     }
 
     /// Returns whether the answer has such a delivery, or did not look back far enough. Without one, others
@@ -1210,6 +1457,183 @@ mod tests {
         );
     }
 
+    fn overview() -> ServiceOverview {
+        let status = json!({
+            "version": "0.1.0", "engine": "", "now": Micros(1_000_000_000), "storeId": uuid::Uuid::nil(),
+            "draining": false, "sealingKey": "", "backlog": leadhost_domain::backlog::Backlog::default(),
+            "analytics": [], "tzdata": "", "plugins": [], "host": {"id": uuid::Uuid::nil(), "name": ""},
+            "hosts": [], "connections": null, "pluginCalls": {"waiting": 0, "running": 0},
+        });
+        let activity = || Activity {
+            counted_at: None,
+            period: crate::activity::ActivityPeriod::Day,
+            slots: Vec::new(),
+            series: Vec::new(),
+        };
+        ServiceOverview {
+            status: serde_json::from_value(status).expect("a status"),
+            connections: serde_json::from_value(json!({"connections": []})).expect("connections"),
+            instances: serde_json::from_value(json!({"instances": []})).expect("instances"),
+            plugins: serde_json::from_value(json!({"plugins": [], "refusals": [], "hosts": []}))
+                .expect("plugins"),
+            rollouts: Vec::new(),
+            rollbacks: Vec::new(),
+            ended_rollouts: Vec::new(),
+            repairs: Vec::new(),
+            unrepaired: Vec::new(),
+            past_changes: BTreeSet::new(),
+            last_hour: activity(),
+            last_day: activity(),
+            quarantined: Vec::new(),
+            not_ready: Vec::new(),
+        }
+    }
+
+    #[track_caller]
+    fn only(overview: &ServiceOverview) -> ServiceProblem {
+        let mut found = overview.problems();
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.remove(0)
+    }
+
+    #[test]
+    fn a_certificate_that_ends_soon_is_a_problem_and_one_that_has_ended_a_severe_one() {
+        let mut overview = overview();
+        assert_eq!(overview.problems(), []);
+        let now = overview.status.now;
+        let mut ends = |at| {
+            overview.status.certificate_ends_at = Some(at);
+            overview.problems()
+        };
+        assert_eq!(ends(now.plus(limits::DOCTOR_CERTIFICATE_WARNING)), []);
+        let soon = ends(now.plus(Duration::from_hours(24)));
+        assert!(
+            soon[0].what.contains("expires in") && !soon[0].is_severe,
+            "{soon:?}"
+        );
+        let over = ends(now);
+        assert!(
+            over[0].what.contains("has expired") && over[0].is_severe,
+            "{over:?}"
+        );
+    }
+
+    #[test]
+    fn a_large_log_that_a_reader_holds_is_a_problem() {
+        let mut overview = overview();
+        let mut of = |bytes, held_seconds| {
+            overview.status.log = Some(LogUsage {
+                bytes,
+                held_seconds,
+            });
+            overview.problems()
+        };
+        assert_eq!(of(800 << 20, None), []);
+        assert_eq!(of(800 << 20, Some(1)), [], "a checkpoint may be under way");
+        assert_eq!(of(limits::LOG_BYTES, Some(30)), []);
+        let found = of(800 << 20, Some(30));
+        assert!(
+            found[0]
+                .what
+                .contains("800 MiB, because a reader has needed it for 30 s"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn refused_requests_are_named_with_their_reason_and_senders_but_not_those_of_clients_past_their_share()
+     {
+        let mut overview = overview();
+        let refused = |reason: Shed| {
+            json!({"reason": reason, "requests": 1_204, "firstAt": Micros(0), "lastAt": Micros(0), "moreDeliveries": 0,
+                "deliveries": [{"connectionId": ConnectionId::generate(), "workspace": "acme", "name": "form", "deliveries": 1_200}]})
+        };
+        let refused =
+            Shed::ALL.map(|reason| serde_json::from_value(refused(reason)).expect("a view"));
+        overview.status.refused = Vec::from(refused);
+        let found = overview.problems();
+        assert_eq!(found.len(), Shed::ALL.len() - 6);
+        for said in [
+            "1204 requests were refused with 503 between 1970-01-01T00:00:00Z and 1970-01-01T00:00:00Z, because more arrived than the store takes: 1200 deliveries of acme/form, 4 other requests; add processors",
+            "refused with 429 between",
+            "nothing could be written: 1200 deliveries of acme/form",
+        ] {
+            assert!(
+                found.iter().any(|one| one.what.contains(said)),
+                "{said}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn deliveries_of_a_version_are_looked_for_further_back_until_none_can_be_left() {
+        let mut overview = overview();
+        let left = || UnrepairedVersion {
+            name: "portal".to_owned(),
+            digest: Digest("3f9c01ab42de0".to_owned()),
+            version: "1.1.0".to_owned(),
+            since: Micros(7),
+            connection: None,
+            served: None,
+            looks: 0,
+            before: None,
+        };
+        let floor = DeliveryId::new(Micros(9));
+        let cut = |until| Deliveries {
+            deliveries: Vec::new(),
+            next: Some(floor),
+            searched_until: Some(Micros(until)),
+            only_leads_before: None,
+        };
+        let next = overview.looked_for(left(), &cut(9)).expect("another look");
+        assert!(next.deliveries_path().contains(&format!("&before={floor}")));
+        assert!(overview.looked_for(next, &cut(6)).is_none());
+        assert_eq!(
+            overview.problems(),
+            [],
+            "older deliveries cannot be its own"
+        );
+        let mut next = Some(left());
+        let mut looks = 0;
+        while let Some(one) = next {
+            looks += 1;
+            next = overview.looked_for(one, &cut(9));
+        }
+        assert_eq!(looks, limits::LEFT_VERSION_LOOKS + 1);
+        assert!(
+            only(&overview)
+                .what
+                .contains("was rolled back; see what it did")
+        );
+    }
+
+    #[test]
+    fn a_candidate_that_served_nothing_has_nothing_to_see() {
+        let mut overview = overview();
+        let mut rollout: Value =
+            serde_json::from_str(include_str!("rollout.example.json")).expect("JSON");
+        rollout["stage"] = json!("aborted");
+        let candidate = rollout["candidate"]["digest"]
+            .as_str()
+            .expect("a digest")
+            .to_owned();
+        let stable = rollout["stable"]["digest"].clone();
+        let name = rollout["name"].as_str().expect("a name").to_owned();
+        let ended_at = overview.status.now;
+        rollout["stageAt"] = json!(ended_at);
+        let detail = json!({"mode": "canary", "candidate": candidate, "stable": stable});
+        let by = leadhost_domain::audit::AuditActor::service("ana");
+        let act = (OperatorAct::EndRollout, name.as_str());
+        let act = leadhost_domain::audit::Act::done(by, ended_at, act, &detail);
+        overview.ended_rollouts = vec![AuditRow::new(None, act)];
+        let mut named = |served: u64| {
+            rollout["served"] = json!(served);
+            overview.rollouts = vec![serde_json::from_value(rollout.clone()).expect("a rollout")];
+            overview.rolled_back().len()
+        };
+        assert_eq!((named(0), named(3)), (0, 1));
+    }
+
     #[test]
     fn a_problem_that_begins_with_a_name_keeps_its_case() {
         let begins = |what: &str| {
@@ -1228,6 +1652,8 @@ mod tests {
             since: Micros(7),
             connection: None,
             served: Some(141),
+            looks: 0,
+            before: None,
         };
         assert_eq!(
             left.sentence(),

@@ -4,9 +4,11 @@ use super::etl::MetricSetFreshness;
 use super::hosts::HostView;
 use super::open_rollouts::OpenRollout;
 use crate::prelude::*;
-use leadhost_domain::backlog::{Backlog, PoolUsage};
+use leadhost_domain::backlog::{Backlog, LogUsage, PoolUsage};
 use leadhost_domain::host_names::Behind;
 use leadhost_domain::id::HostId;
+use leadhost_domain::shed::Shed;
+use leadhost_domain::trouble::Trouble;
 
 /// The state of the service: its hosts, its plugins and its backlog.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -37,16 +39,26 @@ pub struct ServiceStatus {
     pub host: ThisHost,
     /// All hosts of the store, also those without a recent heartbeat. The only host of a file is among them.
     pub hosts: Vec<HostView>,
+    /// The write-ahead log of the database file. Null if the store is a server, or from a host of an older
+    /// release.
+    #[serde(default)]
+    pub log: Option<LogUsage>,
+    /// When the TLS certificate of this host ends. Null without TLS, or if it cannot be read.
+    #[serde(default)]
+    pub certificate_ends_at: Option<Micros>,
+    /// What does not work for connections on this host. Empty from a host of an older release.
+    #[serde(default)]
+    pub troubles: Vec<Trouble>,
     /// Null if the store has no connections.
     pub connections: Option<PoolUsage>,
     pub plugin_calls: PluginCalls,
     /// The disk of the data folder of this host. Null from a host of an older release.
     #[serde(default)]
     pub disk: Option<DiskView>,
-    /// The requests that this host refused with 507 within the last day, because nothing could be
-    /// written. Null if there were none.
+    /// The requests that this host refused with 429, 503 or 507, by reason: within the last hour, and within the
+    /// last day for want of room to write. Empty from a host of an older release.
     #[serde(default)]
-    pub refused_writes: Option<RefusedWritesView>,
+    pub refused: Vec<RefusedRequestsView>,
 }
 
 impl ServiceStatus {
@@ -95,23 +107,23 @@ pub struct DiskView {
     pub reserve_bytes: u64,
 }
 
-/// Requests that were refused with 507.
+/// Requests that were refused for one reason.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct RefusedWritesView {
+pub struct RefusedRequestsView {
+    pub reason: Shed,
     pub requests: u64,
     pub first_at: Micros,
     pub last_at: Micros,
     /// The deliveries of senders among the requests, by connection, those with the most first. At most
-    /// 100 connections are counted. Empty from a host of an older release.
-    #[serde(default)]
+    /// 100 connections are counted.
     pub deliveries: Vec<RefusedDeliveriesView>,
     /// The deliveries of senders to further connections.
     #[serde(default)]
     pub more_deliveries: u64,
 }
 
-/// Deliveries of one connection that were refused with 507.
+/// Deliveries of one connection that were refused.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedDeliveriesView {
@@ -123,7 +135,7 @@ pub struct RefusedDeliveriesView {
     pub deliveries: u64,
 }
 
-impl RefusedWritesView {
+impl RefusedRequestsView {
     pub fn other_requests(&self) -> u64 {
         let named: u64 = self.deliveries.iter().map(|one| one.deliveries).sum();
         self.requests
@@ -135,7 +147,7 @@ impl RefusedWritesView {
     pub fn senders(&self) -> String {
         let (named, rest) = self
             .deliveries
-            .split_at(self.deliveries.len().min(limits::REFUSED_WRITES_NAMED));
+            .split_at(self.deliveries.len().min(limits::REFUSED_NAMED));
         let deliveries = |number| counted(number, "delivery", "deliveries");
         let mut words: Vec<String> = named
             .iter()

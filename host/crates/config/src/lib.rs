@@ -34,25 +34,45 @@ pub enum ConfigError {
     },
     #[error("the configuration file {} is not valid TOML: {message}", path.display())]
     Toml { path: PathBuf, message: String },
-    /// There is no such key, or it cannot have this value.
-    #[error("{key} {origin} {problem}")]
-    Refused {
-        key: String,
-        origin: ValueOrigin,
-        problem: String,
-    },
+    /// All keys that do not exist, or cannot have their values.
+    #[error("{}", listed(.0))]
+    Refused(Vec<RefusedKey>),
+}
+
+/// A key that does not exist, or cannot have this value.
+#[derive(Debug, thiserror::Error)]
+#[error("{key} {origin} {problem}")]
+pub struct RefusedKey {
+    key: String,
+    origin: ValueOrigin,
+    problem: String,
+}
+
+fn listed(refused: &[RefusedKey]) -> String {
+    let lines: Vec<String> = refused.iter().map(RefusedKey::to_string).collect();
+    match &lines[..] {
+        [one] => one.clone(),
+        all => format!(
+            "{} settings cannot be used:\n  {}",
+            all.len(),
+            all.join("\n  ")
+        ),
+    }
 }
 
 impl ConfigError {
+    /// Returns all mistakes, each with its place.
+    pub fn mistakes(&self) -> Vec<String> {
+        match self {
+            Self::Refused(keys) => keys.iter().map(RefusedKey::to_string).collect(),
+            other => vec![other.to_string()],
+        }
+    }
+
     /// Returns whether the command line is at fault, and not the file.
     pub fn is_usage(&self) -> bool {
-        matches!(
-            self,
-            Self::Refused {
-                origin: ValueOrigin::CommandLine,
-                ..
-            }
-        )
+        let of_command = |one: &RefusedKey| matches!(one.origin, ValueOrigin::CommandLine);
+        matches!(self, Self::Refused(keys) if keys.iter().all(of_command))
     }
 }
 
@@ -393,28 +413,35 @@ impl Config {
     pub fn load(file: Option<&Path>, overrides: &[(String, String)]) -> Result<Self, ConfigError> {
         let mut table: toml::Table = DEFAULTS.parse().expect("the built-in defaults are TOML");
         let mut of_file = toml::Table::new();
+        let mut refused = Vec::new();
         if let Some(path) = file {
             of_file = read(path)?;
             let origin = ValueOrigin::File(path.to_owned());
-            merge(&mut table, of_file.clone(), &origin)?;
+            merge(&mut table, of_file.clone(), &origin, &mut refused);
         }
         for (key, value) in overrides {
-            set(&mut table, key, value)?;
+            refused.extend(set(&mut table, key, value).err());
         }
         let settings = settings::settings(&table, &of_file, overrides);
         let mut config: Self = toml::Value::Table(table)
             .try_into()
-            .expect("every value was checked");
+            .expect("only values that were checked replace the defaults");
         config.settings = settings;
-        config.check_tls(file, overrides)?;
-        Ok(config)
+        // A refused value of one of its keys is no missing one.
+        if !refused.iter().any(|one| one.key.starts_with("server.tls_")) {
+            refused.extend(config.check_tls(file, overrides).err());
+        }
+        match refused.is_empty() {
+            true => Ok(config),
+            false => Err(ConfigError::Refused(refused)),
+        }
     }
 
     fn check_tls(
         &self,
         file: Option<&Path>,
         overrides: &[(String, String)],
-    ) -> Result<(), ConfigError> {
+    ) -> Result<(), RefusedKey> {
         const KEYS: [&str; 2] = ["server.tls_certificate", "server.tls_key"];
         let (set, missing) = match (self.server.has_tls(), self.server.tls_key.is_empty()) {
             (true, true) => (KEYS[0], KEYS[1]),
@@ -424,7 +451,7 @@ impl Config {
         let is_typed = overrides
             .iter()
             .any(|(key, _)| KEYS.contains(&key.as_str()));
-        Err(ConfigError::Refused {
+        Err(RefusedKey {
             key: set.to_owned(),
             origin: match file {
                 Some(path) if !is_typed => ValueOrigin::File(path.to_owned()),
@@ -451,30 +478,31 @@ fn merge(
     table: &mut toml::Table,
     over: toml::Table,
     origin: &ValueOrigin,
-) -> Result<(), ConfigError> {
+    refused: &mut Vec<RefusedKey>,
+) {
     for (section, keys) in over {
         let keys = match keys {
             toml::Value::Table(keys) if table.contains_key(&section) => keys,
             _ => {
-                return Err(ConfigError::Refused {
+                refused.push(RefusedKey {
                     key: section,
                     origin: origin.clone(),
                     problem: format!("is not a section: the sections are {}", names(table)),
                 });
+                continue;
             }
         };
         for (name, value) in keys {
-            put(table, &section, &name, value, origin)?;
+            refused.extend(put(table, &section, &name, value, origin).err());
         }
     }
-    Ok(())
 }
 
 /// Sets a key to a value that is plain text.
-fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError> {
+fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), RefusedKey> {
     let origin = ValueOrigin::CommandLine;
     let Some((section, name)) = key.split_once('.') else {
-        return Err(ConfigError::Refused {
+        return Err(RefusedKey {
             key: key.to_owned(),
             origin,
             problem: "is not a key: expected section.key".to_owned(),
@@ -496,9 +524,9 @@ fn put(
     name: &str,
     value: toml::Value,
     origin: &ValueOrigin,
-) -> Result<(), ConfigError> {
+) -> Result<(), RefusedKey> {
     let key = format!("{section}.{name}");
-    let refused = |problem: String| ConfigError::Refused {
+    let refused = |problem: String| RefusedKey {
         key: key.clone(),
         origin: origin.clone(),
         problem,
@@ -678,6 +706,24 @@ mod tests {
             "[server",
             "the configuration file FILE is not valid TOML: TOML parse error at line 1",
         );
+    }
+
+    #[test]
+    fn all_mistakes_of_the_file_and_the_command_line_are_named_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("leadhost.toml");
+        let text = "[log]\nformat = \"xml\"\n[store]\nconnections = -1\nspeed = 3\n[workers]\n[server]\ntls_key = \"key.pem\"";
+        std::fs::write(&path, text).expect("written");
+        let overrides = [("worker.concurrency".to_owned(), "many".to_owned())];
+        let error = Config::load(Some(&path), &overrides).expect_err("refused");
+        assert!(!error.is_usage(), "the file is wrong too: {error}");
+        let error = error.to_string();
+        let mut lines = error.lines().map(str::trim_start);
+        assert_eq!(lines.next(), Some("6 settings cannot be used:"));
+        let keys: Vec<&str> = lines.filter_map(|line| line.split(' ').next()).collect();
+        let expect =
+            "log.format store.connections store.speed workers worker.concurrency server.tls_key";
+        assert_eq!(keys.join(" "), expect, "{error}");
     }
 
     #[test]

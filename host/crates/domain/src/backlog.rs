@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::limits;
 use super::time::Micros;
 
 /// The work that waits, in the whole store.
@@ -26,6 +27,25 @@ pub struct Backlog {
     pub unknown: u64,
     /// Since when the oldest waits. Null if nothing waits.
     pub oldest_waiting: Option<Micros>,
+}
+
+/// The write-ahead log of a database file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = LogView)]
+pub struct LogUsage {
+    pub bytes: u64,
+    /// For how long a reader has needed parts of it, so that it cannot be emptied. Null: it is emptied.
+    pub held_seconds: Option<u64>,
+}
+
+impl LogUsage {
+    /// Returns for how long a reader has held a large log, if operators should end it.
+    pub fn held_too_long(&self) -> Option<u64> {
+        let is_large = self.bytes > 2 * limits::LOG_BYTES;
+        self.held_seconds
+            .filter(|held| is_large && *held >= limits::LOG_HELD.as_secs())
+    }
 }
 
 /// The connections of this host to the database.

@@ -213,6 +213,9 @@ pub const SEVERAL_FOR: Duration = Duration::from_secs(10);
 /// get 503.
 pub const WRITES_WAITING: usize = 8_192;
 
+/// How long a delivery waits for a place among them before it is refused.
+pub const ROOM_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Failures of one delivery on one version before the delivery is parked.
 pub const ATTEMPTS_PER_DIGEST: u32 = 3;
 
@@ -556,6 +559,9 @@ pub const CHECKPOINT_EVERY: Duration = Duration::from_millis(500);
 /// each pass copies what was written during the one before and takes a fraction of its
 /// time.
 pub const CHECKPOINT_PASSES: u32 = 4;
+
+/// How long a reader may hold the store's log, while that is large, before operators are told.
+pub const LOG_HELD: Duration = Duration::from_secs(10);
 
 /// Bytes of the store's log past which the writer waits until it can restart the log. A
 /// longer log file is truncated when there are no writes.
@@ -1216,9 +1222,12 @@ pub const VERIFY_EXAMPLE_WORDS: usize = 8;
 /// Characters of a word of a masked example.
 pub const VERIFY_EXAMPLE_CHARACTERS: usize = 24;
 
-/// How much longer a repair pauses after a delivery than its replay took: it takes at most a fifth
-/// of a thread and of the store's time.
+/// How much longer than a delivery's replay a repair pauses after it beside live traffic: it takes at most a
+/// fifth of a thread and of the store's time.
 pub const REPAIR_PAUSE: u32 = 4;
+
+/// Deliveries that a repair converts at once while there is no live traffic, each with its body in memory.
+pub const REPAIR_AT_ONCE: usize = 8;
 
 /// Deliveries of a repair whose ids are held at once, 16 bytes each. The next ones are looked for
 /// after them.
@@ -1272,15 +1281,15 @@ pub const ACTIVITY_WAIT: Duration = Duration::from_millis(20);
 /// Items of one contact or leads of one external id that a search looks at.
 pub const SEARCHED_ITEMS: u32 = 1_000;
 
-/// How long requests refused with 507 are shown to operators, and the time without one after which the
-/// next begins another count.
+/// How long requests refused with 507 are shown to operators; and others, after which time the next begins
+/// another count.
 pub const REFUSED_WRITES_SHOWN: Duration = Duration::from_hours(24);
-pub const REFUSED_WRITES_REST: Duration = Duration::from_hours(1);
+pub const REFUSED_REST: Duration = Duration::from_hours(1);
 
-/// Connections whose requests refused with 507 are counted by connection, and those of them that the line
+/// Connections whose refused requests are counted by connection, and those of them that the line
 /// of `leadhost status` names: the others are a number.
-pub const REFUSED_WRITES_CONNECTIONS: usize = 100;
-pub const REFUSED_WRITES_NAMED: usize = 5;
+pub const REFUSED_CONNECTIONS: usize = 100;
+pub const REFUSED_NAMED: usize = 5;
 
 /// Deliveries of a connection within an hour, or else within a day: from so many on, a connection that
 /// refused most of them is shown to operators.
@@ -1316,6 +1325,9 @@ pub const ENDED_CHANGES: usize = 5;
 /// Versions that were rolled back lately, for which Today and `leadhost status` look whether deliveries of
 /// them are left. The others are named without it: each look may read [`LOOKED_THROUGH`] rows.
 pub const LEFT_VERSIONS_LOOKED_FOR: usize = 5;
+
+/// Further looks for the deliveries of such a version, each behind the one before.
+pub const LEFT_VERSION_LOOKS: u32 = 4;
 
 /// Deliveries at which a page of a list looks for those of one version, which no index finds.
 pub const LOOKED_THROUGH: u32 = 20_000;
@@ -1398,6 +1410,18 @@ pub const STATUS_PROBLEMS: usize = 50;
 /// Differences of a candidate that `leadhost status` names; it counts the rest.
 pub const STATUS_DRIFT: usize = 2;
 
+/// Leads of a source with which the next ones are compared at the earliest, and leads from which on a loss is
+/// reported: two windows of 25 later. `leadhost status` names so many sources with fewer.
+pub const YOUNG_SOURCE_LEADS: u32 = 30;
+pub const WATCHED_SOURCE_LEADS: u32 = YOUNG_SOURCE_LEADS + 50;
+pub const YOUNG_SOURCES_NAMED: usize = 5;
+
+/// Connections with something that does not work that a host remembers, how long after it last failed, and the
+/// characters of its reason.
+pub const TROUBLES: usize = 1_000;
+pub const TROUBLE_SHOWN: Duration = Duration::from_hours(24);
+pub const TROUBLE_CHARACTERS: usize = 200;
+
 /// The age of the oldest waiting work from which `leadhost status` calls it a problem.
 pub const STATUS_LONG_WAIT: Duration = Duration::from_mins(15);
 
@@ -1438,5 +1462,5 @@ pub const DOCTOR_CLOCK_WARNING: Duration = Duration::from_secs(1);
 /// …and from which it calls it a problem: sender checks with times begin to fail, and a fail-over waits.
 pub const DOCTOR_CLOCK_PROBLEM: Duration = Duration::from_secs(30);
 
-/// How long before the end of a certificate `leadhost doctor` warns.
+/// How long before the end of a certificate `leadhost doctor` and `leadhost status` warn.
 pub const DOCTOR_CERTIFICATE_WARNING: Duration = Duration::from_hours(21 * 24);

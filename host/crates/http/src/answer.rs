@@ -27,7 +27,6 @@ use super::route::{Found, Handler, Mark};
 use super::router;
 use super::routes::{self, NoRoute};
 use super::surface;
-use leadhost_telemetry::Shed;
 use leadhost_trace::{self as trace, Span, SpanKind, TraceParent};
 
 /// Answers a request. It always returns an answer: a failure becomes one too. `peer_address` is the
@@ -121,10 +120,13 @@ pub async fn answer(
         let status = reply.status().as_u16();
         end(&traced, status);
         http.core.metrics.http.request(name, status, took);
-        if reply.status() == StatusCode::INSUFFICIENT_STORAGE {
+        let is_page =
+            matched.is_some_and(|found| matches!(found.route.handler, Handler::Console(_)));
+        if let Some(shed) = refused(&mut reply, is_page) {
             let sender: Option<ConnectionId> = sender.and_then(|id| id.parse().ok());
-            http.refused_writes
-                .count(sender.as_ref(), http.core.clock.now());
+            http.count_refused(shed, sender.as_ref());
+            // Under load, processor time is spent on accepted requests rather than on lines about others.
+            return reply;
         }
 
         macro_rules! log {
@@ -148,6 +150,18 @@ pub async fn answer(
         reply
     };
     traced.run(answering).instrument(span).await
+}
+
+/// Returns the reason for which the request was refused to protect the service. Pages of the console carry none.
+fn refused(reply: &mut ApiResponse, is_page: bool) -> Option<Shed> {
+    let carried = reply.extensions_mut().remove::<Shed>();
+    let of_page = match reply.status() {
+        _ if !is_page => None,
+        StatusCode::INSUFFICIENT_STORAGE => Some(Shed::Full),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => Some(Shed::Console),
+        _ => None,
+    };
+    carried.or(of_page)
 }
 
 /// Begins the trace of a request. Its address, its query and its sender are left out: they may name
@@ -303,8 +317,8 @@ async fn in_time(
     tokio::select! {
         result = work => result,
         () = time_is_up => {
-            call.http.core.metrics.http.shed(Shed::Deadline);
             Err(ApiError::Overloaded {
+                shed: Shed::Deadline,
                 what: "The answer took too long; try again.",
                 retry_after: Duration::from_secs(5),
             })
@@ -324,8 +338,8 @@ fn count_unread(call: &Call<'_>, reply: ApiResponse) -> ApiResponse {
     match body.keep(share) {
         Ok(body) => ApiResponse::from_parts(head, body),
         Err(short) => {
-            call.http.core.metrics.http.shed(Shed::Answers);
             call.refuse(&ApiError::Overloaded {
+                shed: Shed::Answers,
                 what: match short {
                     Short::Peer => {
                         "Your address has too many large answers that it has not read yet; read them, and try again."

@@ -16,7 +16,6 @@ use leadhost_domain::id::KeyId;
 use leadhost_domain::key::{KeyKind, PlainKey, Role};
 use leadhost_domain::workspace::Partner;
 use leadhost_store::{ByPartner, Caller, Scope};
-use leadhost_telemetry::Shed;
 use leadhost_trace::{self as trace, SpanKind, StepOutcome};
 
 /// A client of the data API. It reads one workspace.
@@ -130,9 +129,9 @@ fn within_rate(call: &Call<'_>, caller: Arc<Caller>) -> Result<AdminCaller, ApiE
     tracing::Span::current().record("key", caller.key.label.as_str());
     let http = call.http;
     let asked = http.admin_rate.ask(&caller.key.id, http.core.clock.now());
-    asked.map_err(|retry_after| {
-        http.core.metrics.http.shed(Shed::RateOfOneAdminKey);
-        ApiError::TooManyRequests { retry_after }
+    asked.map_err(|retry_after| ApiError::TooManyRequests {
+        shed: Shed::RateOfOneAdminKey,
+        retry_after,
     })?;
     Ok(AdminCaller { caller })
 }

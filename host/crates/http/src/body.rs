@@ -17,7 +17,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::budget::{BudgetShare, Short};
 use super::io::BusyGuard;
 use crate::prelude::*;
-use leadhost_telemetry::Shed;
 
 /// A whole body. Its bytes count against the budget until it is dropped.
 pub struct RequestBody {
@@ -111,7 +110,7 @@ impl UnreadBody {
         self.read_within(limit, time)
             .await
             .map_err(|error| match error {
-                ReadError::Short(short) => shed(http, short),
+                ReadError::Short(short) => refusal(short),
                 ReadError::Refused(error) => error,
             })
     }
@@ -211,17 +210,13 @@ impl From<ApiError> for ReadError {
     }
 }
 
-pub fn shed(http: &Http, short: Short) -> ApiError {
-    http.core.metrics.http.shed(match short {
-        Short::All => Shed::Bodies,
-        Short::Peer => Shed::BodiesOfOneAddress,
-        Short::Connection => Shed::BodiesToOneConnection,
-    });
-    refusal(short)
-}
-
-fn refusal(short: Short) -> ApiError {
+pub fn refusal(short: Short) -> ApiError {
     ApiError::Overloaded {
+        shed: match short {
+            Short::All => Shed::Bodies,
+            Short::Peer => Shed::BodiesOfOneAddress,
+            Short::Connection => Shed::BodiesToOneConnection,
+        },
         what: match short {
             Short::All => "Too many bodies are being received at once; send this one again.",
             Short::Peer => {

@@ -31,12 +31,14 @@ pub async fn decode(
             Ok((None, held))
         }
         Ok(Err(Failed::TooLarge)) => Err(ApiError::BodyTooLarge { limit }),
-        Ok(Err(Failed::Short(short))) => Err(body::shed(http, short)),
+        Ok(Err(Failed::Short(short))) => Err(body::refusal(short)),
         Err(CallError::ShuttingDown) => Err(ApiError::Overloaded {
+            shed: Shed::Stopping,
             what: "The service is shutting down; send this one again.",
             retry_after: Duration::from_secs(1),
         }),
         Err(_) => Err(ApiError::Overloaded {
+            shed: Shed::Plugins,
             what: "Too many compressed bodies are waiting; send this one again.",
             retry_after: Duration::from_secs(1),
         }),

@@ -97,7 +97,7 @@ pub enum ApiError {
     },
     /// 429
     #[error("rate limit exceeded")]
-    TooManyRequests { retry_after: Duration },
+    TooManyRequests { shed: Shed, retry_after: Duration },
     /// 429: too many requests from this address had no valid key.
     #[error("too many failed keys from this address")]
     TooManyFailures { retry_after: Duration },
@@ -113,6 +113,7 @@ pub enum ApiError {
     /// 503: too much load; the client should retry.
     #[error("{what}")]
     Overloaded {
+        shed: Shed,
         what: &'static str,
         retry_after: Duration,
     },
@@ -260,7 +261,7 @@ impl ApiError {
                 .into(),
             Self::UnsupportedMediaType(message) => message.into(),
             Self::Unprocessable { message, .. } => message.into(),
-            Self::TooManyRequests { retry_after } => format!(
+            Self::TooManyRequests { retry_after, .. } => format!(
                     "Too many requests; try again in {} s.",
                     whole_seconds(*retry_after)
                 )
@@ -296,7 +297,7 @@ impl ApiError {
 
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::TooManyRequests { retry_after }
+            Self::TooManyRequests { retry_after, .. }
             | Self::TooManyFailures { retry_after }
             | Self::Overloaded { retry_after, .. }
             | Self::UnderWay { retry_after } => Some(*retry_after),
@@ -310,6 +311,21 @@ impl ApiError {
         }
     }
 
+    /// Returns the reason if this refuses a request to protect the service, or because it cannot work: with 429,
+    /// 503 or 507.
+    pub fn shed(&self) -> Option<Shed> {
+        match self {
+            Self::TooManyRequests { shed, .. } | Self::Overloaded { shed, .. } => Some(*shed),
+            Self::TooManyFailures { .. } => Some(Shed::FailedKeys),
+            Self::Store(StoreError::Busy) => Some(Shed::Writes),
+            Self::Store(StoreError::Full) => Some(Shed::Full),
+            Self::Store(
+                StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Contended,
+            ) => Some(Shed::Store),
+            _ => None,
+        }
+    }
+
     fn details(&self) -> Option<Value> {
         let details = match self {
             Self::Conflict { details, .. } => details.as_ref().map(serde_json::to_value),
@@ -319,29 +335,19 @@ impl ApiError {
         details.map(|details| details.expect("texts and numbers are JSON"))
     }
 
-    /// Logs the details of a fault of the service or its load. Errors of the client are only in
-    /// the access log.
+    /// Logs the details of a fault of the service or its store. Errors of the client are only in
+    /// the access log, and other refusals are counted ([`Self::shed`]).
     pub fn log(&self) {
         match self {
             Self::Internal(_)
             | Self::Store(
                 StoreError::Inconsistent { .. } | StoreError::Query(_) | StoreError::Open(_),
             ) => tracing::error!(error = %Chain(self), "request failed"),
-            Self::Store(
-                error @ (StoreError::Full
-                | StoreError::Unavailable(_)
-                | StoreError::Busy
-                | StoreError::Contended),
-            ) => {
-                let is_full = matches!(error, StoreError::Full);
-                let limit = if is_full { &FULL } else { &BUSY };
-                limit.log(|more| {
+            Self::Store(StoreError::Unavailable(_) | StoreError::Contended) => {
+                STORE.log(|more| {
                     tracing::warn!(error = %Chain(self), refused_since_last_line = more, "request refused by the store");
                 });
             }
-            Self::Overloaded { what, .. } => SHED.log(|more| {
-                tracing::warn!(what, shed_since_last_line = more, "request shed");
-            }),
             _ => {}
         }
     }
@@ -411,6 +417,9 @@ impl ApiError {
             reply.headers_mut().insert(CONTENT_TYPE, content_type);
             reply
         };
+        if let Some(shed) = self.shed() {
+            reply.extensions_mut().insert(shed);
+        }
         let headers = reply.headers_mut();
         if let Some(wait) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
@@ -581,12 +590,8 @@ struct LogRateLimit {
     last: Mutex<Option<(Instant, u64)>>,
 }
 
-/// A full disk refuses every request until it has room again.
-static FULL: LogRateLimit = LogRateLimit::every(Duration::from_secs(60));
-
-/// Under load, processor time is spent on accepted requests rather than on the log.
-static BUSY: LogRateLimit = LogRateLimit::every(Duration::from_secs(1));
-static SHED: LogRateLimit = LogRateLimit::every(Duration::from_secs(1));
+/// A store that does not answer refuses every request.
+static STORE: LogRateLimit = LogRateLimit::every(Duration::from_secs(1));
 
 impl LogRateLimit {
     const fn every(every: Duration) -> Self {
@@ -667,6 +672,40 @@ mod tests {
         assert_eq!(problem["status"], 400);
         assert_eq!(problem["detail"], "Say more.");
         assert_eq!(problem["code"], "invalid_request");
+    }
+
+    #[test]
+    fn each_refusal_with_429_503_or_507_has_a_reason() {
+        let (shed, retry_after) = (Shed::Deadline, Duration::from_secs(1));
+        let of = |reason: &str| StoreError::Lost(reason.to_owned());
+        for (error, status, expect) in [
+            (ApiError::TooManyRequests { shed, retry_after }, 429, shed),
+            (
+                ApiError::TooManyFailures { retry_after },
+                429,
+                Shed::FailedKeys,
+            ),
+            (
+                ApiError::Overloaded {
+                    shed,
+                    what: "",
+                    retry_after,
+                },
+                503,
+                shed,
+            ),
+            (ApiError::Store(StoreError::Busy), 503, Shed::Writes),
+            (ApiError::Store(StoreError::Contended), 503, Shed::Store),
+            (ApiError::Store(of("it stopped")), 503, Shed::Store),
+            (ApiError::Store(StoreError::Full), 507, Shed::Full),
+        ] {
+            let id = RequestId::new(Micros(0));
+            let reply = error.reply(Family::Gateway, &HeaderMap::new(), &id);
+            assert_eq!(reply.status(), status);
+            assert_eq!(reply.extensions().get(), Some(&expect), "{error:?}");
+        }
+        let wrong = ApiError::BadRequest("no".to_owned());
+        assert_eq!(wrong.shed(), None);
     }
 
     #[test]

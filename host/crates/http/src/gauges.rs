@@ -2,6 +2,7 @@
 
 use tokio::time::timeout;
 
+use crate::endpoints::admin::status::certificate_ends_at;
 use crate::prelude::*;
 use leadhost_config::disk;
 use leadhost_pipeline::fleet;
@@ -31,6 +32,14 @@ pub async fn refresh(http: &Http) {
     if let Some(free) = disk::free_bytes(&http.core.config.store.data_dir) {
         http.core.metrics.store.disk(free);
     }
+    if let Some(log) = http.core.store.log() {
+        http.core.metrics.store.log(log);
+    }
+    if let Some(ends) = certificate_ends_at(http) {
+        http.core.metrics.http.certificate(ends);
+    }
+    let troubles = http.pipeline.troubles.recent(http.core.clock.now());
+    http.core.metrics.intake.troubles(&troubles);
     // Without the store, the other metrics still help to find the cause.
     let patience = limits::READY_PATIENCE;
     match timeout(patience, record_store_metrics(http)).await {

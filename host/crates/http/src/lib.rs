@@ -52,7 +52,7 @@ mod prelude;
 pub mod presence;
 pub mod query;
 pub mod rate;
-mod refused_writes;
+mod refused_requests;
 pub mod reply;
 pub mod request_id;
 mod response;

@@ -28,6 +28,7 @@ pub(crate) use leadhost_domain::id::{
 };
 pub(crate) use leadhost_domain::limits;
 pub(crate) use leadhost_domain::plugin::Digest;
+pub(crate) use leadhost_domain::shed::Shed;
 pub(crate) use leadhost_domain::time::Micros;
 pub(crate) use leadhost_domain::workspace::Workspace;
 pub(crate) use leadhost_store::{Store, StoreError};

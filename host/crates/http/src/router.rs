@@ -8,18 +8,16 @@ use super::endpoints::admin;
 use super::openapi;
 use super::route::{Found, Handler, Mark, Route};
 use crate::prelude::*;
-use leadhost_telemetry::Shed;
 
 /// Refuses requests at once, before their body is read, while this host has lost its store or
 /// is catching up with the other hosts. Without its store it cannot serve any of them.
 fn can_serve(http: &Http) -> Result<(), ApiError> {
     if let Some(outage) = http.core.store.outage() {
-        http.core.metrics.http.shed(Shed::Store);
         return Err(StoreError::Lost(outage.reason).into());
     }
     if !http.pipeline.fleet.is_current() && !http.core.shutdown.has_begun() {
-        http.core.metrics.http.shed(Shed::Fleet);
         return Err(ApiError::Overloaded {
+            shed: Shed::Fleet,
             what: "This host was cut off and is catching up with the others; try again.",
             retry_after: Duration::from_secs(1),
         });
@@ -32,9 +30,9 @@ fn within_rate(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> 
     let asked = http
         .partner_rate
         .ask(&caller.partner().id, http.core.clock.now());
-    asked.map_err(|wait| {
-        http.core.metrics.http.shed(Shed::RateOfOnePartner);
-        ApiError::TooManyRequests { retry_after: wait }
+    asked.map_err(|retry_after| ApiError::TooManyRequests {
+        shed: Shed::RateOfOnePartner,
+        retry_after,
     })
 }
 
@@ -87,10 +85,10 @@ pub async fn run(
                 .ask(store, workspace.id, workspace.rate_limit, now)
                 .await?;
             let result = match quota.retry_after {
-                Some(retry_after) => {
-                    call.http.core.metrics.http.rate_limited();
-                    Err(ApiError::TooManyRequests { retry_after })
-                }
+                Some(retry_after) => Err(ApiError::TooManyRequests {
+                    shed: Shed::RateOfOneWorkspace,
+                    retry_after,
+                }),
                 None => run(call, &caller, parameters, body).await,
             };
             // Every answer carries the remaining quota, even a refusal.

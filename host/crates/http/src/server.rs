@@ -28,7 +28,7 @@ use super::io::{ConnectionProgress, Refusing, WatchedStream};
 use super::operators;
 use super::tls::{self, Tls};
 use crate::prelude::*;
-use leadhost_telemetry::{HttpMetrics, Shed};
+use leadhost_telemetry::HttpMetrics;
 
 /// Serves a listener until a moment after the drain began; the admin surface until the drain
 /// has ended. Work that waits for anything else runs on the threads of `serving`.
@@ -145,12 +145,10 @@ impl Acceptor<'_> {
                 place
             }
             Err(TooManyOfOne) => {
-                self.http
-                    .core
-                    .metrics
-                    .http
-                    .shed(Shed::ConnectionsOfOneAddress);
+                let shed = Shed::ConnectionsOfOneAddress;
+                self.http.count_refused(shed, None);
                 let answer = refusing.answer(&ApiError::Overloaded {
+                    shed,
                     what: "Your address has too many connections open; close some, and try again.",
                     retry_after: Duration::from_secs(1),
                 });

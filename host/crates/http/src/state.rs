@@ -4,7 +4,7 @@ use tokio::sync::Semaphore;
 
 use super::console::sessions::Sessions;
 use super::endpoints::admin::audit::refused::RefusedActs;
-use super::refused_writes::RefusedWriteCounter;
+use super::refused_requests::RefusedRequestCounter;
 use super::{budget, connection_limit, failures, rate};
 use crate::prelude::*;
 use leadhost_admin_api::identity::ServiceSecret;
@@ -34,7 +34,7 @@ pub struct Http {
     pub(super) admin_rate: LocalRateLimiter<KeyId>,
     pub rate: rate::RateLimiter,
     pub(super) sessions: Sessions,
-    pub(super) refused_writes: RefusedWriteCounter,
+    pub(super) refused_requests: RefusedRequestCounter,
     pub(super) refused_acts: RefusedActs,
     /// The places of the console's streams.
     pub(super) console_streams: Arc<Semaphore>,
@@ -73,7 +73,7 @@ impl Http {
             admin_rate: LocalRateLimiter::new(server.admin_rate, Duration::from_mins(1)),
             rate: rate::RateLimiter::default(),
             sessions: Sessions::default(),
-            refused_writes: RefusedWriteCounter::default(),
+            refused_requests: RefusedRequestCounter::default(),
             refused_acts: RefusedActs::default(),
             console_streams: Arc::new(Semaphore::new(limits::CONSOLE_STREAMS)),
             core,

@@ -81,7 +81,7 @@ pub async fn convert(
 ) -> Result<Converted, ConvertError> {
     let converted = uncounted(pipeline, live, plugin, delivery, budget).await?;
     // An operator's replay is not counted again.
-    if budget.has_effects() && budget != CallBudget::Operator && converted.problem.is_none() {
+    if budget.is_live() && converted.problem.is_none() {
         converted.count(pipeline, live);
     }
     Ok(converted)

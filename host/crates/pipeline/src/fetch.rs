@@ -22,6 +22,7 @@ use leadhost_domain::plugin::{
     ConversionOutcome, ConvertedItem, FailureCategory, FetchFailure, FetchRequest,
     PluginCompletion, RanWith,
 };
+use leadhost_domain::trouble::TroubleKind;
 use leadhost_egress::EgressError;
 use leadhost_store::{FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, KeptAnswer};
 use leadhost_telemetry::CallSubject;
@@ -42,6 +43,10 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
         outcome,
         FetchOutcome::Items(_) | FetchOutcome::Failed { .. }
     );
+    let retried = match &outcome {
+        FetchOutcome::Retry { error, .. } => Some(error.clone()),
+        _ => None,
+    };
     let has_failed = match outcome {
         FetchOutcome::Items(_) => false,
         FetchOutcome::Failed { .. } | FetchOutcome::Stop { .. } => true,
@@ -59,6 +64,16 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
     // A fetch that another host has taken over is counted there.
     if !lease::settle(pipeline, Write::Settle(Box::new(settlement))).await {
         return;
+    }
+    let (kind, connection) = (TroubleKind::Fetch, &held.connection);
+    match retried {
+        Some(why) => {
+            let now = pipeline.clock.now();
+            pipeline.troubles.failed(kind, connection, &why, now);
+        }
+        // A source that refuses the credentials pauses its connection; and a lead that it does not have is one
+        // lead.
+        None => pipeline.troubles.works(kind, connection),
     }
     if has_failed {
         blame(pipeline, &held, called.as_ref()).await;

@@ -12,6 +12,7 @@ use leadhost_domain::connection::Greeting;
 use leadhost_domain::deal;
 use leadhost_domain::lead::Action;
 use leadhost_domain::text;
+use leadhost_domain::trouble::TroubleKind;
 use leadhost_store::{Greeted, NewGreeting};
 
 /// The words that a greeting's parameters may contain in braces.
@@ -38,8 +39,18 @@ pub async fn add<'r>(
             continue;
         };
         match compose(pipeline, &live, greeting, lead).await? {
-            Ok(composed) => lead.greeting = Some(Box::new(composed)),
+            Ok(composed) => {
+                let (kind, connection) = (TroubleKind::Greeting, &lead.connection);
+                pipeline.troubles.works(kind, connection);
+                lead.greeting = Some(Box::new(composed));
+            }
             Err(why) => {
+                let (now, what) = (
+                    pipeline.clock.now(),
+                    format!("{}: {why}", greeting.template),
+                );
+                let (kind, connection) = (TroubleKind::Greeting, &lead.connection);
+                pipeline.troubles.failed(kind, connection, &what, now);
                 let note = format!("no greeting `{}`: {why}", greeting.template);
                 if !notes.contains(&note) {
                     notes.push(note);

@@ -130,6 +130,8 @@ impl From<ConnectionError> for IntakeError {
 #[leadhost_boxed::boxed]
 pub async fn expect(pipeline: &Pipeline, address: &Address) -> Result<ConnectionId, IntakeError> {
     let live = connection(pipeline, address).await?;
+    // A sender that waits does not come back with another request, as it does at once after a refusal.
+    pipeline.writer.room(&live.connection.id).await;
     has_room(pipeline, &live)?;
     Ok(live.connection.id.clone())
 }

@@ -2,11 +2,12 @@
 //! what would be made or changed, and does it only with `apply`; a failed or parked delivery is tried
 //! again at once. A fetched lead
 //! is completed from the stored answer. One replay of a delivery runs at a time. A repair
-//! replays deliveries in the same way ([`in_repair`]), one after the other.
+//! converts deliveries in the same way ([`prepare`]), and commits one after the other ([`commit_in_repair`]).
 
 use super::replay_answers::{self, CompletionError, ReplayAnswerError};
 use super::{greeting, parts, worker};
 use crate::prelude::*;
+use futures_util::future::join_all;
 use leadhost_domain::delivery::status_of;
 use leadhost_domain::repair::{MERGED, PERSON};
 use leadhost_store::{
@@ -166,41 +167,69 @@ pub enum InRepair {
     Stale,
 }
 
-/// Replays a delivery as part of a repair. A delivery that cannot be converted stays as it is.
-pub async fn in_repair(
+/// A delivery of a repair that is claimed and converted, or why it is not.
+pub type Prepared = Result<Result<Box<(HeldDelivery, ConversionResult)>, InRepair>, ReplayError>;
+
+/// Claims and converts deliveries of a repair. They are converted at once: no conversion needs another one.
+pub async fn prepare(
     pipeline: &Arc<Pipeline>,
-    id: DeliveryId,
-    repair: RepairWrite,
-) -> Result<InRepair, ReplayError> {
-    let held = claim(pipeline, id).await?;
+    ids: &[DeliveryId],
+) -> Result<Vec<Prepared>, StoreError> {
+    let mut held = claim_all(pipeline, ids.to_vec()).await?;
+    let prepared = ids.iter().map(|id| {
+        let held = held.remove(id);
+        async move {
+            let held = claimed(pipeline, *id, held).await?;
+            convert_in_repair(pipeline, held).await
+        }
+    });
+    Ok(join_all(prepared).await)
+}
+
+#[leadhost_boxed::boxed]
+async fn convert_in_repair(pipeline: &Arc<Pipeline>, held: HeldDelivery) -> Prepared {
     if held.status == DeliveryStatus::Quarantined {
         release(pipeline, &held).await;
-        return Ok(InRepair::Quarantined);
+        return Ok(Err(InRepair::Quarantined));
     }
     if let Ok(None) = pipeline.connections.get(&held.delivery.connection).await {
         release(pipeline, &held).await;
-        return Ok(InRepair::Failed(
+        return Ok(Err(InRepair::Failed(
             "its connection no longer exists".to_owned(),
-        ));
+        )));
     }
     let mut result = worker::reconvert(pipeline, &held, CallBudget::Operator).await;
     complete(pipeline, &held, &mut result).await?;
     if let Some(status) = result.status {
         release(pipeline, &held).await;
         let why = result.error.unwrap_or_default();
-        return Ok(match status {
+        return Ok(Err(match status {
             DeliveryStatus::Queued => InRepair::Later(why),
             DeliveryStatus::Rejected => InRepair::Rejected,
             DeliveryStatus::Quarantined => InRepair::Quarantined,
             _ => InRepair::Failed(why),
-        });
+        }));
     }
     // A fetch that is queued now would bring its lead later, outside of the repair and its receipt.
     if result.has_fetch() {
         release(pipeline, &held).await;
         let why = "no answer is stored for a lead that it has to fetch";
-        return Ok(InRepair::Failed(why.to_owned()));
+        return Ok(Err(InRepair::Failed(why.to_owned())));
     }
+    Ok(Ok(Box::new((held, result))))
+}
+
+/// Commits the conversion of a delivery as part of a repair. A delivery that could not be converted stays as it
+/// is.
+pub async fn commit_in_repair(
+    pipeline: &Arc<Pipeline>,
+    prepared: Prepared,
+    repair: RepairWrite,
+) -> Result<InRepair, ReplayError> {
+    let (held, result) = match prepared? {
+        Ok(converted) => *converted,
+        Err(left) => return Ok(left),
+    };
     let conversion = reconversion(&held, Mode::Repair(repair), result);
     match parts::commit(pipeline, conversion).await {
         Ok(WriteOutcome::Done(outcome)) => {
@@ -219,12 +248,35 @@ pub async fn in_repair(
     }
 }
 
+/// Releases what was prepared and is not committed.
+pub async fn release_prepared(pipeline: &Pipeline, prepared: Prepared) {
+    if let Ok(Ok(converted)) = prepared {
+        release(pipeline, &converted.0).await;
+    }
+}
+
 async fn claim(pipeline: &Pipeline, id: DeliveryId) -> Result<HeldDelivery, ReplayError> {
+    let held = claim_all(pipeline, vec![id]).await?.remove(&id);
+    claimed(pipeline, id, held).await
+}
+
+async fn claim_all(
+    pipeline: &Pipeline,
+    ids: Vec<DeliveryId>,
+) -> Result<BTreeMap<DeliveryId, HeldDelivery>, StoreError> {
     let now = pipeline.clock.now();
     let until = now.plus(pipeline.config.worker.lease());
-    let store = &pipeline.store;
-    let Some(held) = store.claim_delivery(id, now, until).await? else {
-        return Err(match store.delivery(id).await? {
+    pipeline.store.claim_deliveries(ids, now, until).await
+}
+
+/// Returns the delivery that a claim holds, or why there is nothing to convert.
+async fn claimed(
+    pipeline: &Pipeline,
+    id: DeliveryId,
+    held: Option<HeldDelivery>,
+) -> Result<HeldDelivery, ReplayError> {
+    let Some(held) = held else {
+        return Err(match pipeline.store.delivery(id).await? {
             Some(_) => ReplayError::Busy(id),
             None => ReplayError::NotFound(id),
         });

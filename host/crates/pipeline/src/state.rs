@@ -15,6 +15,7 @@ use super::rollout::state::Rollouts;
 use super::rollup::state::Rollup;
 use super::source_changes::SourceChanges;
 use super::templates::lists::TemplateCache;
+use super::troubles::Troubles;
 use super::verify::progress::Verifications;
 use super::waiting_deliveries::WaitingDeliveries;
 use crate::prelude::*;
@@ -33,6 +34,7 @@ pub struct Pipeline {
     pub rollup: Rollup,
     pub source_changes: SourceChanges,
     pub templates: TemplateCache,
+    pub troubles: Troubles,
     pub turns: DeliveryTurns,
     /// Signals work that was stored and is due now.
     pub(super) wake: Notify,
@@ -68,6 +70,7 @@ impl Pipeline {
             rollup: Rollup::default(),
             source_changes: SourceChanges::default(),
             templates: TemplateCache::default(),
+            troubles: Troubles::default(),
             wake: Notify::new(),
             waiting: WaitingDeliveries::default(),
             verifications: BoundedQueue::new(

@@ -33,6 +33,11 @@ impl CallBudget {
         self != Self::Trial
     }
 
+    /// Returns whether the call is one of live traffic or of the worker, to which other work gives way.
+    pub fn is_live(self) -> bool {
+        self.has_effects() && self != Self::Operator
+    }
+
     /// Returns whether the call has at most the processor time of one inside a request.
     pub fn is_short(self) -> bool {
         matches!(

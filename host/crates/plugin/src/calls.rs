@@ -282,7 +282,7 @@ impl Plugins {
             environment,
             warm: plugin.warm.get().cloned(),
         };
-        if budget.has_effects() {
+        if budget.is_live() {
             self.0.live_calls.fetch_add(1, Ordering::Relaxed);
         }
         let handle = self.0.watch.handle();

@@ -289,8 +289,7 @@ impl Plugins {
         self.0.threads.load()
     }
 
-    /// Returns how many calls there were whose result may have an effect: those of live traffic
-    /// and of the worker.
+    /// Returns how many calls of live traffic and of the worker there were.
     pub fn live_calls(&self) -> u64 {
         self.0.live_calls.load(Ordering::Relaxed)
     }

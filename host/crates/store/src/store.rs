@@ -3,6 +3,7 @@
 use super::database::{self, Database};
 use super::{Outage, PoolUsage, postgres, sqlite};
 use crate::prelude::*;
+use leadhost_domain::backlog::LogUsage;
 use leadhost_domain::clock::SharedClock;
 
 /// A store. Its operations stand beside their statements, in `operations/`.
@@ -69,6 +70,14 @@ impl Store {
         match &self.database {
             Database::Sqlite(_) => None,
             Database::Postgres(db) => Some(db.use_of_pool()),
+        }
+    }
+
+    /// The size of the write-ahead log, if the store is a file.
+    pub fn log(&self) -> Option<LogUsage> {
+        match &self.database {
+            Database::Sqlite(db) => Some(db.log()),
+            Database::Postgres(_) => None,
         }
     }
 

@@ -3,6 +3,7 @@
 //! next commit. A commit that several lines share is short.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -32,6 +33,8 @@ type LineKey = Option<ConnectionId>;
 pub(super) struct WriteQueue {
     inner: Mutex<Inner>,
     arrival: Notify,
+    /// A write was taken, so one that waits for room may have it.
+    freed: Notify,
 }
 
 struct Inner {
@@ -61,6 +64,7 @@ impl WriteQueue {
         Self {
             inner: Mutex::new(Inner::new(of_one)),
             arrival: Notify::new(),
+            freed: Notify::new(),
         }
     }
 
@@ -84,6 +88,25 @@ impl WriteQueue {
         self.inner().has_room(&whose)
     }
 
+    /// Waits until a write of this connection has room, at most this long. Returns whether it has.
+    pub async fn room(&self, connection: &ConnectionId, patience: Duration) -> bool {
+        if self.has_room(connection) {
+            return true;
+        }
+        let waiting = async {
+            loop {
+                let mut freed = pin!(self.freed.notified());
+                // From here on no notification is missed.
+                freed.as_mut().enable();
+                if self.has_room(connection) {
+                    return;
+                }
+                freed.await;
+            }
+        };
+        tokio::time::timeout(patience, waiting).await.is_ok()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.inner().count == 0
     }
@@ -99,7 +122,11 @@ impl WriteQueue {
     /// Adds the writes of the next commit, at most `most` in all. Returns whether the
     /// commit has reached its limit of bytes.
     pub fn take(&self, most: usize, batch: &mut Vec<QueuedWrite>) -> bool {
-        self.inner().take(most, batch)
+        let before = batch.len();
+        let is_full = self.inner().take(most, batch);
+        // As many as have room now, the first that came first.
+        (before..batch.len()).for_each(|_| self.freed.notify_one());
+        is_full
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -292,6 +319,25 @@ mod tests {
             *count.entry(letter).or_default() += 1;
         }
         count.into_iter().collect()
+    }
+
+    #[tokio::test]
+    async fn a_write_waits_for_room_until_as_many_are_taken() {
+        let queue = WriteQueue::new(FEW);
+        while queue.push(write('a', 0)).is_ok() {}
+        let (long, none) = (Duration::from_secs(3_600), Duration::ZERO);
+        let (a, b) = (id('a'), id('b'));
+        assert!(!queue.room(&a, none).await);
+        assert!(queue.room(&b, none).await, "another connection has room");
+        let both = async { tokio::join!(queue.room(&a, long), queue.room(&a, long)) };
+        let take = async {
+            tokio::task::yield_now().await;
+            queue.take(2, &mut Vec::new());
+        };
+        assert_eq!(tokio::join!(both, take).0, (true, true));
+        // A notification that nobody waited for is no room.
+        while queue.push(write('a', 0)).is_ok() {}
+        assert!(!queue.room(&a, none).await);
     }
 
     #[test]

@@ -155,6 +155,14 @@ impl Writer {
         self.shared.queue.has_room(connection)
     }
 
+    /// Waits for a moment until a write of this connection would be accepted.
+    pub async fn room(&self, connection: &ConnectionId) {
+        self.shared
+            .queue
+            .room(connection, limits::ROOM_PATIENCE)
+            .await;
+    }
+
     /// Returns whether an interactive write waits to be taken.
     pub fn is_waited_for(&self) -> bool {
         !self.shared.queue.is_empty()

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::register::{Counter, Family, Gauge, Histograms, class, labels, metrics};
-use leadhost_domain::word::words;
+use leadhost_domain::shed::Shed;
+use leadhost_domain::time::Micros;
 
 labels! {
     RequestLabels { route: &'static str, status: &'static str }
@@ -11,32 +12,9 @@ labels! {
     ReasonLabel { reason: &'static str }
 }
 
-words! {
-    /// Why a request is refused to protect the service.
-    Shed: "the reason" {
-        /// Bodies in flight fill their room.
-        Bodies = "bodies",
-        BodiesOfOneAddress = "bodies of one address",
-        BodiesToOneConnection = "bodies to one connection",
-        /// Answers that clients have not read yet fill their room.
-        Answers = "answers",
-        ConnectionsOfOneAddress = "connections of one address",
-        RateOfOneConnection = "rate of one connection",
-        RateOfOnePartner = "rate of one partner",
-        RateOfOneAdminKey = "rate of one admin key",
-        Deadline = "deadline",
-        /// The store cannot be reached.
-        Store = "store",
-        /// This host was cut off from the fleet.
-        Fleet = "fleet",
-    }
-}
-
-impl Shed {
-    fn label(self) -> ReasonLabel {
-        ReasonLabel {
-            reason: self.as_str(),
-        }
+fn reason(shed: Shed) -> ReasonLabel {
+    ReasonLabel {
+        reason: shed.as_str(),
     }
 }
 
@@ -48,9 +26,9 @@ metrics! {
             seconds_by("request_duration", "Time from a request's headers to its answer");
         connections: Gauge = add("connections", "Open client connections");
         shed: Family<ReasonLabel, Counter> =
-            begun_at_zero("shed", "Requests refused to protect the service, by reason", Shed::ALL.map(Shed::label));
-        rate_limited: Counter =
-            add("rate_limited", "Requests refused because their workspace exceeded its rate limit");
+            begun_at_zero("shed", "Requests refused with 429, 503 or 507, by reason", Shed::ALL.map(reason));
+        certificate_ends: Gauge =
+            with_seconds(Gauge::default(), "certificate_ends", "When the TLS certificate ends, in seconds since 1970; 0 without one");
         connections_sent_away: Counter =
             add("connections_sent_away", "Idle connections closed to make room for others");
         keys_failed: Counter =
@@ -72,6 +50,11 @@ impl HttpMetrics {
             .observe(took.as_secs_f64());
     }
 
+    /// Sets when the TLS certificate ends.
+    pub fn certificate(&self, ends: Micros) {
+        self.certificate_ends.set(ends.0 / 1_000_000);
+    }
+
     pub fn connection_opened(&self) {
         self.connections.inc();
     }
@@ -81,13 +64,8 @@ impl HttpMetrics {
     }
 
     /// Counts a request that was refused to protect the service.
-    pub fn shed(&self, reason: Shed) {
-        self.shed.get_or_create(&reason.label()).inc();
-    }
-
-    /// Counts a request that was refused because its workspace is past its rate.
-    pub fn rate_limited(&self) {
-        self.rate_limited.inc();
+    pub fn shed(&self, shed: Shed) {
+        self.shed.get_or_create(&reason(shed)).inc();
     }
 
     /// Counts idle connections that were closed to make room.

@@ -1,9 +1,14 @@
 //! Deliveries, their quarantine, fetches, and waiting work.
 
-use super::register::{Counter, Family, Gauge, OutcomeLabel, StatusLabel, count, metrics};
+use super::register::{Counter, Family, Gauge, OutcomeLabel, StatusLabel, count, labels, metrics};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::time::Micros;
+use leadhost_domain::trouble::{Trouble, TroubleKind};
 use leadhost_store::{Backlog, FetchOutcome};
+
+labels! {
+    TroubleLabel { kind: &'static str }
+}
 
 metrics! {
     IntakeMetrics {
@@ -17,6 +22,8 @@ metrics! {
             add("fetches", "Attempts to fetch a lead that a delivery points at, by outcome");
         backlog: Family<StatusLabel, Gauge> =
             add("backlog", "Work that waits and work that failed, by state");
+        troubles: Family<TroubleLabel, Gauge> =
+            add("connections_in_trouble", "Connections whose fetches fail, whose leads get no greeting, or whose version gives one phone to several people, on this host");
         oldest_waiting: Gauge =
             with_seconds(Gauge::default(), "oldest_waiting", "Age of the oldest work that waits");
     }
@@ -49,6 +56,18 @@ impl IntakeMetrics {
             FetchOutcome::Stop { .. } => "stop",
         };
         count(&self.fetches, outcome);
+    }
+
+    /// Sets how many connections have something that does not work.
+    pub fn troubles(&self, troubles: &[Trouble]) {
+        for kind in TroubleKind::ALL {
+            let label = TroubleLabel {
+                kind: kind.as_str(),
+            };
+            let number = troubles.iter().filter(|one| one.kind == kind).count();
+            let gauge = self.troubles.get_or_create(&label);
+            gauge.set(i64::try_from(number).unwrap_or(i64::MAX));
+        }
     }
 
     /// Sets the waiting and failed work by state, and the age in seconds of the oldest work

@@ -23,7 +23,7 @@ mod store;
 mod traces;
 
 pub use analytics::RunEnd;
-pub use http::{HttpMetrics, Shed};
+pub use http::HttpMetrics;
 pub use log::{BadFilter, Log, flush_log, init_logging, init_with};
 pub use messaging::{NotificationOutcome, TemplateListOutcome};
 pub use metrics::Metrics;

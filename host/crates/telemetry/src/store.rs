@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::register::{Counter, Family, Gauge, Histogram, StateLabel, metrics};
+use leadhost_domain::backlog::LogUsage;
 use leadhost_store::writer::Commit;
 use leadhost_store::{AuditExtent, PoolUsage};
 
@@ -19,6 +20,9 @@ metrics! {
         up: Gauge = add("store_up", "1 while the store answers, 0 while it is unreachable");
         disk_free: Gauge =
             add("disk_free_bytes", "Bytes that the service may still write to the disk of its data folder");
+        log: Gauge = add("store_log_bytes", "Bytes of the write-ahead log of the database file");
+        log_held: Gauge =
+            with_seconds(Gauge::default(), "store_log_held", "How long a reader has kept the write-ahead log from being emptied");
         connections: Family<StateLabel, Gauge> =
             add("store_connections", "Connections to the database: open, idle and the maximum; and store operations in progress");
         audit_written: Counter =
@@ -42,6 +46,14 @@ impl StoreMetrics {
     /// Sets the free bytes of the data folder's disk.
     pub fn disk(&self, free: u64) {
         self.disk_free.set(i64::try_from(free).unwrap_or(i64::MAX));
+    }
+
+    /// Sets the size of the write-ahead log, and how long a reader has held it.
+    pub fn log(&self, log: LogUsage) {
+        let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        self.log.set(number(log.bytes));
+        self.log_held
+            .set(number(log.held_seconds.unwrap_or_default()));
     }
 
     /// Sets how many rows the audit has had, and has.

@@ -181,11 +181,13 @@ impl Doctor {
 }
 
 fn refuse_config(error: &ConfigError, findings: &mut Findings) {
-    findings.problem(
-        "configuration",
-        format!("The configuration cannot be used: {error}."),
-        "Correct it; `leadhost config` prints every key.",
-    );
+    for mistake in error.mistakes() {
+        findings.problem(
+            "configuration",
+            format!("The configuration cannot be used: {mistake}."),
+            "Correct it; `leadhost config` prints every key.",
+        );
+    }
 }
 
 /// Returns the addresses that a running service has written to the folder. `None` if none runs, or they

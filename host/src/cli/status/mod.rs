@@ -46,9 +46,15 @@ impl ServiceCommand for ShowStatus {
         let repairs: RepairList = client.get("/admin/v1/repairs").await?.content;
         overview.repairs = repairs.repairs;
         for left in overview.versions_to_look_for() {
-            let path = format!("/admin/v1{}", left.deliveries_path());
-            let found: Deliveries = client.get(&path).await?.content;
-            overview.looked_for(left, &found);
+            let mut left = Some(left);
+            while let Some(one) = left {
+                let path = format!("/admin/v1{}", one.deliveries_path());
+                let found: Deliveries = client.get(&path).await?.content;
+                left = overview.looked_for(one, &found);
+            }
+        }
+        if let Some(young) = overview.young_sources() {
+            say!("\n{}", safe(&young));
         }
         show_problems(&overview.problems(), client.flags());
         Ok(())

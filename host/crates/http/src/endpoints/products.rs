@@ -112,10 +112,12 @@ impl From<SearchError> for ApiError {
         match error {
             SearchError::Store(error) => Self::Store(error),
             SearchError::TooLarge => Self::Overloaded {
+                shed: Shed::Search,
                 what: "The workspace has more products than the service has memory to search; its operator can give it more memory.",
                 retry_after: Duration::from_mins(1),
             },
             SearchError::Late => Self::Overloaded {
+                shed: Shed::Search,
                 what: "The products are being prepared for searching; try again.",
                 retry_after: Duration::from_secs(5),
             },

@@ -596,6 +596,7 @@ fn example(access: Access, status: u16) -> Option<ApiError> {
         },
         414 => ApiError::UriTooLong,
         429 => ApiError::TooManyRequests {
+            shed: Shed::RateOfOneConnection,
             retry_after: Duration::from_secs(1),
         },
         431 => ApiError::HeadersTooLarge,

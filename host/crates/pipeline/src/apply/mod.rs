@@ -25,6 +25,8 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 pub use change::{ChangeOutcome, ConnectionChange, change};
@@ -48,7 +50,7 @@ use leadhost_store::{Store, StoreError};
 /// on the other hosts when they receive the announcement.
 #[leadhost_boxed::boxed]
 pub async fn apply(
-    pipeline: &Pipeline,
+    pipeline: &Arc<Pipeline>,
     file: &Value,
     extent: FileExtent,
     dry_run: bool,
@@ -73,6 +75,11 @@ pub async fn apply(
     let mut warnings = try_configurations(pipeline, &mut declaration, &before)
         .await
         .map_err(named)?;
+    let (problems, unproven) = greeting::check(pipeline, &declaration, &before).await?;
+    if !problems.is_empty() {
+        return Err(named(ApplyError::Problems(problems)));
+    }
+    warnings.extend(unproven);
     if extent == FileExtent::Whole {
         warnings.extend(left_out::left_out(&declaration, &before));
     }

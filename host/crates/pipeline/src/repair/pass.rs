@@ -2,6 +2,7 @@
 //! the pauses for live traffic, and the end.
 
 use crate::fleet::FleetJob;
+use crate::live_traffic::LiveTraffic;
 use crate::prelude::*;
 use leadhost_domain::audit::{Act, AuditActor, OperatorAct, SERVICE};
 use leadhost_domain::repair::{Repair, RepairOutcome, RepairReceipt, RepairState, RepairUndone};
@@ -18,6 +19,7 @@ pub(super) struct RepairPass<'a> {
     /// The number of the last moved deal in the receipt whose former contact was looked at.
     pub merged: i64,
     held: Instant,
+    traffic: LiveTraffic,
 }
 
 impl<'a> RepairPass<'a> {
@@ -34,6 +36,7 @@ impl<'a> RepairPass<'a> {
             repair,
             merged: 0,
             held: Instant::now(),
+            traffic: LiveTraffic::new(&pipeline.plugins),
         }
     }
 
@@ -56,10 +59,20 @@ impl<'a> RepairPass<'a> {
         }
     }
 
-    /// Gives way to live traffic for some times as long as a piece of work took.
-    pub async fn give_way(&self, began: Instant) {
-        let pause = began.elapsed() * limits::REPAIR_PAUSE;
-        self.wait(pause.min(LONGEST_PAUSE)).await;
+    /// Returns whether others use this host now.
+    pub fn is_live(&mut self) -> bool {
+        let plugins = &self.pipeline.plugins;
+        self.traffic.is_live(plugins, tokio::time::Instant::now())
+            || self.pipeline.writer.is_waited_for()
+    }
+
+    /// Gives way to live traffic for some times as long as a piece of work took. Without live traffic the next
+    /// piece follows at once.
+    pub async fn give_way(&mut self, began: Instant) {
+        if self.is_live() {
+            let pause = began.elapsed() * limits::REPAIR_PAUSE;
+            self.wait(pause.min(LONGEST_PAUSE)).await;
+        }
     }
 
     pub async fn stands(&self) -> Result<bool, StoreError> {

@@ -4,7 +4,7 @@
 use super::parting;
 use super::pass::RepairPass;
 use crate::prelude::*;
-use crate::replay::{self, InRepair, ReplayError};
+use crate::replay::{self, InRepair, Prepared, ReplayError};
 use crate::versions::serving;
 use leadhost_domain::delivery::ItemStatus;
 use leadhost_domain::repair::{Repair, RepairOutcome, RepairPlan, RepairState};
@@ -63,7 +63,8 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
 async fn all(pass: &mut RepairPass<'_>, ids: &[DeliveryId]) -> Result<bool, StoreError> {
     let mut recorded = Instant::now();
     let mut since = 0;
-    for id in ids {
+    let mut left = ids;
+    while !left.is_empty() {
         if !pass.goes_on().await? {
             record(pass).await?;
             return Ok(false);
@@ -79,13 +80,28 @@ async fn all(pass: &mut RepairPass<'_>, ids: &[DeliveryId]) -> Result<bool, Stor
             return Ok(false);
         }
         let began = Instant::now();
-        let Some(outcome) = one(pass, *id).await? else {
-            record(pass).await?;
-            return Ok(false);
+        // Beside live traffic, a pause comes after each one.
+        let most = if pass.is_live() {
+            1
+        } else {
+            limits::REPAIR_AT_ONCE
         };
-        pass.repair.counts.add(outcome);
-        pass.repair.cursor = Some(*id);
-        since += 1;
+        let (ids, later) = left.split_at(most.min(left.len()));
+        left = later;
+        // The commits have the order of the deliveries: a later one may change what an earlier one made.
+        let mut prepared = ids.iter().zip(prepare(pass, ids).await?);
+        while let Some((id, first)) = prepared.next() {
+            let Some(outcome) = one(pass, *id, first).await? else {
+                for (_, rest) in prepared {
+                    replay::release_prepared(pass.pipeline, rest).await;
+                }
+                record(pass).await?;
+                return Ok(false);
+            };
+            pass.repair.counts.add(outcome);
+            pass.repair.cursor = Some(*id);
+            since += 1;
+        }
         if since >= RECORDED || recorded.elapsed() >= RECORD {
             if !record(pass).await? {
                 return Ok(false);
@@ -158,16 +174,29 @@ async fn left(pass: &mut RepairPass<'_>) -> Result<Option<(Vec<DeliveryId>, bool
     Ok(Some((ids, more)))
 }
 
+/// Claims and converts these deliveries. If the store fails on the claim, each of them is tried again.
+async fn prepare(pass: &RepairPass<'_>, ids: &[DeliveryId]) -> Result<Vec<Prepared>, StoreError> {
+    match replay::prepare(pass.pipeline, ids).await {
+        Err(error) if error.is_temporary() => {
+            tracing::debug!(repair = %pass.repair.id, %error, "store failed, retrying the deliveries of a repair");
+            Ok(ids.iter().map(|_| Err(StoreError::Busy.into())).collect())
+        }
+        prepared => prepared,
+    }
+}
+
 /// Replays one delivery, and counts its leads. Returns its outcome, or `None` if the repair or
 /// the work of this host on it has ended.
 async fn one(
     pass: &mut RepairPass<'_>,
     id: DeliveryId,
+    first: Prepared,
 ) -> Result<Option<RepairOutcome>, StoreError> {
     let patience = pass.pipeline.config.worker.lease() + MARGIN;
     let began = Instant::now();
+    let mut prepared = first;
     loop {
-        match attempt(pass, id).await? {
+        match attempt(pass, id, prepared).await? {
             ReplayAttempt::Done(outcome) => return Ok(Some(outcome)),
             ReplayAttempt::Ended => return Ok(None),
             ReplayAttempt::Waits(outcome) if began.elapsed() >= patience => {
@@ -180,6 +209,10 @@ async fn one(
             return Ok(None);
         }
         pass.wait(AGAIN).await;
+        let Some(again) = prepare(pass, &[id]).await?.pop() else {
+            return Ok(None);
+        };
+        prepared = again;
     }
 }
 
@@ -192,7 +225,11 @@ enum ReplayAttempt {
     Ended,
 }
 
-async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<ReplayAttempt, StoreError> {
+async fn attempt(
+    pass: &mut RepairPass<'_>,
+    id: DeliveryId,
+    prepared: Prepared,
+) -> Result<ReplayAttempt, StoreError> {
     let plan = &pass.repair.plan;
     let write = RepairWrite {
         id: pass.repair.id,
@@ -200,7 +237,7 @@ async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<ReplayAtte
         field: plan.field,
         apply: plan.apply,
     };
-    let replayed = match replay::in_repair(pass.pipeline, id, write).await {
+    let replayed = match replay::commit_in_repair(pass.pipeline, prepared, write).await {
         Ok(replayed) => replayed,
         Err(ReplayError::Store(error)) if error.is_temporary() => {
             tracing::debug!(repair = %write.id, delivery = %id, %error, "store failed, retrying the delivery of a repair");

@@ -8,6 +8,7 @@
 
 mod conversions;
 mod counts;
+mod shared_phones;
 mod sketch;
 pub mod task;
 mod trial;
@@ -49,6 +50,7 @@ pub struct SourceChanges {
     /// Until the task takes it.
     waiting: Mutex<Option<mpsc::Receiver<Delivered>>>,
     rate: LocalRateLimiter<ConnectionId>,
+    phones: shared_phones::SharedPhones,
 }
 
 impl Default for SourceChanges {
@@ -59,6 +61,7 @@ impl Default for SourceChanges {
             queue,
             waiting: Mutex::new(Some(waiting)),
             rate: LocalRateLimiter::new(most, every * most),
+            phones: Default::default(),
         }
     }
 }
@@ -93,7 +96,9 @@ pub fn converted(
     // Webhooks have no leads, and events of several kinds.
     if !again && live.connection.kind == ConnectionKind::Source {
         if let Ok(converted) = converted {
-            counts = leads(converted.result.items.iter().map(|item| &item.result));
+            let items = || converted.result.items.iter().map(|item| &item.result);
+            shared_phones::look(pipeline, live, plugin, items());
+            counts = leads(items());
         }
         (counts.deliveries, counts.first_at) = (1, Some(delivery.received_at));
         counts.convert_by(live, plugin);
@@ -134,6 +139,7 @@ pub async fn completed(
     let mut counts = Counts::default();
     let outcome = match completed {
         Ok(Ok(items)) => {
+            shared_phones::look(pipeline, &live, plugin, items);
             counts = leads(items);
             counts.first_at = Some(held.received_at);
             counts.convert_by(&live, plugin);

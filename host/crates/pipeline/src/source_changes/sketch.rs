@@ -12,8 +12,13 @@ use leadhost_domain::connection::{
     ChangeCause, EndedChange, LeadFields, SourceChange, SourceChangePart,
 };
 
-/// The deliveries of the baseline that precede the first report.
+/// The deliveries of the baseline that precede the first report of a change.
 const BASELINE: u32 = 200;
+
+/// The deliveries of the baseline of a young source, of which only a loss of a whole field is reported, and the
+/// percentage of leads that had it.
+const YOUNG_BASELINE: u32 = limits::YOUNG_SOURCE_LEADS;
+const MOST_LEADS: u64 = 50;
 
 /// Deliveries past which the counts of the baseline are halved, so that it follows slow changes.
 const BASELINE_MOST: u32 = 2_000;
@@ -166,9 +171,15 @@ impl Sketch {
         let (base, [held, older, newer]) = (&self.baseline, &self.halves);
         let window = self.window();
         let mut found: Vec<Difference> = Vec::new();
-        if base.deliveries < BASELINE || window.deliveries < 2 * HALF {
+        let is_young = base.deliveries < BASELINE;
+        if base.deliveries < YOUNG_BASELINE || window.deliveries < 2 * HALF {
             return found;
         }
+        let least = if is_young {
+            YOUNG_BASELINE
+        } else {
+            BASELINE / 2
+        };
         for subject in base.subjects() {
             let before = base.share(&subject).unwrap_or_default();
             let has_fallen = |counts: &Counts| {
@@ -181,14 +192,19 @@ impl Sketch {
             };
             let is_field = field(&subject).is_some();
             let differs = match is_field {
+                true if is_young => {
+                    let has_none = |counts: &Counts| counts.part(&subject).0 == 0;
+                    before >= MOST_LEADS && has_none(older) && has_none(newer)
+                }
+                // A path may be rare by chance, and says more about a loss that is there.
+                false if is_young && found.is_empty() => false,
                 // In both halves, so that the change is complete when it is reported.
                 true => has_fallen(older) && has_fallen(newer),
                 // Beside another difference, the deliveries before may still have had it.
                 false if found.is_empty() => before >= USUAL && is_gone(older) && is_gone(newer),
                 false => before >= USUAL && is_gone(newer),
             };
-            let is_enough =
-                base.part(&subject).1 >= BASELINE / 2 && window.part(&subject).1 >= HALF;
+            let is_enough = base.part(&subject).1 >= least && window.part(&subject).1 >= HALF;
             if !is_enough || !differs {
                 continue;
             }

@@ -40,6 +40,12 @@ pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>,
     Ok(answer.value)
 }
 
+/// Returns whether the instance's list is known, or its provider has none.
+pub async fn are_known(pipeline: &Pipeline, live: &Live) -> Result<bool, StoreError> {
+    let list = list(pipeline, live).await?;
+    Ok(list.is_unlisted || compose::known(&list).is_some())
+}
+
 /// Composes a message from a template, or returns why it cannot be sent. If the list is
 /// missing, or too old to rule the template out, it waits a bounded time for the provider.
 #[leadhost_boxed::boxed]

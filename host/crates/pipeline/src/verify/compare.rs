@@ -204,6 +204,14 @@ impl Tally {
 
     /// Counts a lead of this one delivery that gains what is nobody's own.
     fn alter(&mut self, gain: Gain) {
+        // Shown among the fields: leads with one phone or address are one contact.
+        let shown = self
+            .differences
+            .group_of(gain.shown(), DifferenceKind::Gained);
+        shown.merge(gain.difference.clone());
+        if gain.is_change {
+            return;
+        }
         let altered = self.altered.entry(Cow::Borrowed(gain.counted));
         altered.or_default().merge(gain.difference);
         let harms = std::iter::once(&mut self.harm).chain(self.connections.values_mut());

@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::live_traffic::LiveTraffic;
 use leadhost_domain::limits;
 use leadhost_plugin::Plugins;
-
-/// How long traffic counts as live after a call of a plugin.
-const LIVE: Duration = Duration::from_millis(100);
 
 pub struct Pace<'a> {
     plugins: &'a Plugins,
@@ -20,9 +18,7 @@ pub struct Pace<'a> {
 
 struct PaceState {
     left: u32,
-    /// The live calls at the last look, and when they were more than before it.
-    calls: u64,
-    live_at: Option<Instant>,
+    traffic: LiveTraffic,
 }
 
 impl<'a> Pace<'a> {
@@ -32,8 +28,7 @@ impl<'a> Pace<'a> {
             until,
             state: Mutex::new(PaceState {
                 left: u32::try_from(comparisons).unwrap_or(u32::MAX),
-                calls: plugins.live_calls(),
-                live_at: None,
+                traffic: LiveTraffic::new(plugins),
             }),
         }
     }
@@ -49,13 +44,7 @@ impl<'a> Pace<'a> {
     fn rest(&self, began: Instant, now: Instant) -> Duration {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.left = state.left.saturating_sub(1);
-        let calls = self.plugins.live_calls();
-        if calls != state.calls {
-            state.calls = calls;
-            state.live_at = Some(now);
-        }
-        let is_live = state.live_at.is_some_and(|at| now - at < LIVE);
-        if !is_live || state.left == 0 {
+        if !state.traffic.is_live(self.plugins, now) || state.left == 0 {
             return Duration::ZERO;
         }
         let took = now - began;

@@ -283,18 +283,32 @@ impl Store {
         now: Micros,
         until: Micros,
     ) -> Result<Option<HeldDelivery>, StoreError> {
+        let mut held = self.claim_deliveries(vec![id], now, until).await?;
+        Ok(held.remove(&id))
+    }
+
+    /// Claims deliveries for a replay, in any state: those of them that exist and are not leased.
+    pub async fn claim_deliveries(
+        &self,
+        ids: Vec<DeliveryId>,
+        now: Micros,
+        until: Micros,
+    ) -> Result<BTreeMap<DeliveryId, HeldDelivery>, StoreError> {
         steps!(self.database.write_or_undo(All), |tx| {
             let lease = next_lease(tx).await?;
-            let args = args! { id, lease: lease.0, now, until };
-            let mut taken = tx.row(&TAKE_WAITING, &args, ClaimedRow::from_row).await?;
-            if taken.is_none() {
-                taken = tx.row(&TAKE_FINISHED, &args, ClaimedRow::from_row).await?;
+            let mut all = Vec::new();
+            for id in &ids {
+                let args = args! { id, lease: lease.0, now, until };
+                let mut taken = tx.row(&TAKE_WAITING, &args, ClaimedRow::from_row).await?;
+                if taken.is_none() {
+                    taken = tx.row(&TAKE_FINISHED, &args, ClaimedRow::from_row).await?;
+                }
+                all.extend(taken);
             }
-            let Some(taken) = taken else {
-                return Ok((None, End::Undo));
-            };
-            let mut held = held_deliveries(tx, &[taken], lease).await?;
-            Ok((held.remove(&id), End::Commit))
+            if all.is_empty() {
+                return Ok((BTreeMap::new(), End::Undo));
+            }
+            Ok((held_deliveries(tx, &all, lease).await?, End::Commit))
         })
         .await
     }

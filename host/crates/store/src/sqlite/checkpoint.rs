@@ -48,13 +48,14 @@ fn keep_moving(options: &SqliteOptions, commits: &Commits) {
             if now == seen {
                 // Truncating a large file takes a while, so it is not done while there
                 // are writes.
-                mover.truncate()
+                mover.checkpoint(TRUNCATE)
             } else {
                 mover.pass()
             }
         });
         match done {
-            Ok(()) => {
+            Ok(done) => {
+                commits.checkpointed(done.pages, done.moved, Instant::now());
                 seen = now;
                 logged = None;
             }
@@ -83,7 +84,7 @@ pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
     for _ in 0..limits::LOG_EMPTIED_ATTEMPTS {
         let is_busy;
         (mover, is_busy) = beside(move || {
-            let (is_busy, _) = mover.checkpoint(TRUNCATE)?;
+            let is_busy = mover.checkpoint(TRUNCATE)?.is_busy;
             Ok((mover, is_busy))
         })
         .await?;
@@ -97,6 +98,14 @@ pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
         Ok(())
     })
     .await
+}
+
+struct Checkpoint {
+    /// Other connections prevented it from finishing.
+    is_busy: bool,
+    /// The pages in the log, and how many of them are in the file.
+    pages: u64,
+    moved: u64,
 }
 
 /// A connection that runs checkpoints.
@@ -127,32 +136,29 @@ impl Mover {
         }
     }
 
-    /// Runs a checkpoint. Returns whether other connections prevented it from finishing,
-    /// and the number of pages in the log.
-    fn checkpoint(&self, how: &str) -> Result<(bool, u64), StoreError> {
-        let (is_busy, pages): (bool, i64) = self
-            .connection
-            .query_row(how, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok((is_busy, u64::try_from(pages).unwrap_or_default()))
+    fn checkpoint(&self, how: &str) -> Result<Checkpoint, StoreError> {
+        let (is_busy, pages, moved): (bool, i64, i64) =
+            self.connection
+                .query_row(how, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        Ok(Checkpoint {
+            is_busy,
+            pages: u64::try_from(pages).unwrap_or_default(),
+            moved: u64::try_from(moved).unwrap_or_default(),
+        })
     }
 
-    fn pass(&self) -> Result<(), StoreError> {
-        let (_, pages) = self.checkpoint(PASSIVE)?;
+    fn pass(&self) -> Result<Checkpoint, StoreError> {
+        let done = self.checkpoint(PASSIVE)?;
         // A log that is always in use is never reused from its start. Past a limit the
         // writer waits once, and then starts over.
-        if pages * self.page_bytes > limits::LOG_BYTES {
+        if done.pages * self.page_bytes > limits::LOG_BYTES {
             // A restart waits until everything is moved. Pages that are written during
             // the first pass go in a second one, and so on, so that the wait is short.
             for _ in 0..limits::CHECKPOINT_PASSES {
                 self.checkpoint(PASSIVE)?;
             }
-            self.checkpoint(RESTART)?;
+            return self.checkpoint(RESTART);
         }
-        Ok(())
-    }
-
-    fn truncate(&self) -> Result<(), StoreError> {
-        self.checkpoint(TRUNCATE)?;
-        Ok(())
+        Ok(done)
     }
 }

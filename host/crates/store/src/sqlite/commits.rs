@@ -1,7 +1,7 @@
 //! The number of commits to the file, for which the thread of checkpoints waits.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Counts commits, and wakes the thread that waits for the next one.
 #[derive(Default)]
@@ -16,6 +16,18 @@ struct CommitState {
     /// A thread waits for the next commit. Otherwise a commit wakes none.
     is_awaited: bool,
     is_closed: bool,
+    log: LogState,
+}
+
+/// How far the checkpoints are in the log.
+#[derive(Default)]
+struct LogState {
+    /// The pages that the last checkpoint found moved.
+    moved: u64,
+    /// Since when no checkpoint could move more, although there is more: a reader needs the log.
+    held_since: Option<Instant>,
+    /// When the last checkpoint ended.
+    passed: Option<Instant>,
 }
 
 impl Commits {
@@ -29,6 +41,23 @@ impl Commits {
         if state.is_awaited {
             self.changed.notify_one();
         }
+    }
+
+    /// Notes a checkpoint: the pages of the log, and how many of them are moved.
+    pub fn checkpointed(&self, pages: u64, moved: u64, now: Instant) {
+        let log = &mut self.state().log;
+        let is_held = moved < pages && moved == log.moved;
+        log.held_since = match is_held {
+            true => log.held_since.or(log.passed),
+            false => None,
+        };
+        (log.moved, log.passed) = (moved, Some(now));
+    }
+
+    /// Returns for how long a reader has kept the log from being emptied.
+    pub fn log_held(&self, now: Instant) -> Option<Duration> {
+        let since = self.state().log.held_since?;
+        Some(now.saturating_duration_since(since))
     }
 
     /// Notes that the store is closed: no further commits follow.
@@ -82,6 +111,23 @@ mod tests {
         commits.close();
         assert!(!waiting.join().expect("it ends"));
         assert!(!commits.rest(Duration::from_secs(3_600)));
+    }
+
+    #[test]
+    fn a_log_is_held_while_no_checkpoint_moves_more_of_it() {
+        let (commits, begin) = (Commits::default(), Instant::now());
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        // Written meanwhile, and moved by the next checkpoint.
+        commits.checkpointed(10, 8, at(0));
+        commits.checkpointed(20, 18, at(1));
+        assert_eq!(commits.log_held(at(1)), None);
+        // A reader that began before the second checkpoint.
+        commits.checkpointed(30, 18, at(2));
+        commits.checkpointed(40, 18, at(3));
+        assert_eq!(commits.log_held(at(31)), Some(Duration::from_secs(30)));
+        commits.checkpointed(40, 40, at(32));
+        commits.checkpointed(40, 40, at(33));
+        assert_eq!(commits.log_held(at(33)), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One SQLite file, with the thread that writes to it and the few that read.
 
 use std::fs::File;
+use std::time::Instant;
 
 use super::commits::Commits;
 use super::connections::{self, SqliteOptions};
@@ -9,6 +10,7 @@ use super::threads::{self, End, JobLength, Steps, StoreThreads, ending};
 use crate::high_water_mark::HighWaterMark;
 use crate::prelude::*;
 use crate::sql::steps;
+use leadhost_domain::backlog::LogUsage;
 use leadhost_domain::clock::SharedClock;
 
 /// The database in one SQLite file. On a server, `postgres::Db` takes its place, and `Database` is
@@ -85,6 +87,17 @@ impl Db {
 
     pub fn commits(&self) -> u64 {
         self.commits.count()
+    }
+
+    pub fn log(&self) -> LogUsage {
+        let file = std::fs::metadata(self.options.log());
+        LogUsage {
+            bytes: file.map_or(0, |file| file.len()),
+            held_seconds: self
+                .commits
+                .log_held(Instant::now())
+                .map(|held| held.as_secs()),
+        }
     }
 
     pub(super) fn counted(&self) -> &Arc<Commits> {

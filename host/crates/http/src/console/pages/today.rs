@@ -26,6 +26,7 @@ pub struct TodayPage {
     problems: Vec<ServiceProblem>,
     /// How many problems are not shown.
     more: usize,
+    young: Option<String>,
     deliveries: Vec<DeliveryView>,
     senders: WorkspacesOfSenders,
     activity: Activity,
@@ -46,11 +47,13 @@ async fn show(visit: &Visit<'_>) -> PageResult {
         &overview.connections.connections,
         &overview.instances.instances,
     );
+    let young = overview.young_sources();
     let shown = TodayPage {
         frame: visit.frame("today", "Today"),
         status: overview.status,
         problems,
         more,
+        young,
         deliveries: grouped(deliveries.deliveries),
         senders,
         periods: ActivityPeriod::ALL,
@@ -138,8 +141,11 @@ async fn overview(visit: &Visit<'_>) -> PageResult<ServiceOverview> {
         overview.quarantined = newest.deliveries;
     }
     for left in overview.versions_to_look_for() {
-        let found: Deliveries = api.get(&left.deliveries_path()).await?;
-        overview.looked_for(left, &found);
+        let mut left = Some(left);
+        while let Some(one) = left {
+            let found: Deliveries = api.get(&one.deliveries_path()).await?;
+            left = overview.looked_for(one, &found);
+        }
     }
     Ok(overview)
 }

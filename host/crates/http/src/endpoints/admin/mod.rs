@@ -23,7 +23,7 @@ pub mod plugins;
 mod prelude;
 mod repairs;
 pub mod request;
-mod status;
+pub mod status;
 mod tickets;
 mod trial;
 mod workspaces;

@@ -3,11 +3,12 @@ use std::cmp::Reverse;
 use super::etl;
 use super::plugins::rollout;
 use crate::endpoints::admin::prelude::*;
-use crate::refused_writes::RefusedWrites;
+use crate::refused_requests::RefusedRequests;
+use crate::tls;
 use leadhost_admin_api::etl::MetricSetFreshness;
 use leadhost_admin_api::hosts::HostView;
 use leadhost_admin_api::status::{
-    ActivePlugin, DiskView, PluginCalls, RefusedDeliveriesView, RefusedWritesView, ServiceStatus,
+    ActivePlugin, DiskView, PluginCalls, RefusedDeliveriesView, RefusedRequestsView, ServiceStatus,
     ThisHost,
 };
 use leadhost_config::disk;
@@ -68,10 +69,10 @@ pub async fn show(call: &Call<'_>) -> ApiResult {
             clock_ahead_minutes: 0,
         });
     }
-    let refused = match http.refused_writes.recent(now) {
-        Some(refused) => Some(refused_view(&http.core.store, refused).await?),
-        None => None,
-    };
+    let mut refused = Vec::new();
+    for (reason, requests) in http.refused_requests.recent(now) {
+        refused.push(refused_view(&http.core.store, reason, requests).await?);
+    }
     reply::ok(&ServiceStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         engine: http.core.plugins.short_fingerprint().to_owned(),
@@ -88,23 +89,28 @@ pub async fn show(call: &Call<'_>) -> ApiResult {
             name: http.pipeline.fleet.name().to_owned(),
         },
         hosts,
+        log: http.core.store.log(),
+        certificate_ends_at: certificate_ends_at(http),
+        troubles: http.pipeline.troubles.recent(now),
         connections: http.core.store.pool(),
         plugin_calls: PluginCalls { waiting, running },
         disk: Some(disk_view(http)),
-        refused_writes: refused,
+        refused,
     })
 }
 
 async fn refused_view(
     store: &Store,
-    refused: RefusedWrites,
-) -> Result<RefusedWritesView, StoreError> {
-    let RefusedWrites {
+    reason: Shed,
+    refused: RefusedRequests,
+) -> Result<RefusedRequestsView, StoreError> {
+    let RefusedRequests {
         requests,
         deliveries: counts,
         mut more_deliveries,
         first_at,
         last_at,
+        ..
     } = refused;
     let mut deliveries = Vec::new();
     if !counts.is_empty() {
@@ -129,13 +135,21 @@ async fn refused_view(
         }
     }
     deliveries.sort_by_key(|one| Reverse(one.deliveries));
-    Ok(RefusedWritesView {
+    Ok(RefusedRequestsView {
+        reason,
         requests,
         first_at,
         last_at,
         deliveries,
         more_deliveries,
     })
+}
+
+/// Returns when the certificate of the configured file ends, which new connections get.
+pub fn certificate_ends_at(http: &Http) -> Option<Micros> {
+    let server = &http.core.config.server;
+    let (_, ends) = server.has_tls().then(|| tls::validity(server))??;
+    Some(ends)
 }
 
 fn disk_view(http: &Http) -> DiskView {

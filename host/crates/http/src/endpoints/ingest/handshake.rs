@@ -46,6 +46,7 @@ pub async fn answer(call: &Call<'_>, address: Address) -> ApiResult {
         Handshake::Unavailable(reason) => {
             tracing::warn!(%reason, "handshake not answered");
             Err(ApiError::Overloaded {
+                shed: Shed::Plugins,
                 what: "The plugin behind this address is not available now; try again.",
                 retry_after: Duration::from_secs(5),
             })

@@ -81,6 +81,7 @@ impl From<IntakeError> for ApiError {
             IntakeError::UnknownAddress(Address::Source(_)) => unknown_source(),
             IntakeError::UnknownAddress(Address::Channel { .. }) => unknown_channel(),
             IntakeError::Full(_) => Self::Overloaded {
+                shed: Shed::WaitingDeliveries,
                 what: "Too many deliveries of this connection are waiting; send this one again.",
                 retry_after: Duration::from_secs(10),
             },

@@ -10,7 +10,6 @@ use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_pipeline::answering::FilledReply;
 use leadhost_pipeline::intake::{self, Address, IntakeError, Received};
 use leadhost_store::DeliveryOutcome;
-use leadhost_telemetry::Shed;
 use leadhost_trace::{self as trace, SpanKind};
 
 /// The answer to a sender whose converter composes no reply.
@@ -178,9 +177,9 @@ pub async fn take(
         found => found?,
     };
     let charged = http.connection_rate.ask(&connection, http.core.clock.now());
-    charged.map_err(|wait| {
-        http.core.metrics.http.shed(Shed::RateOfOneConnection);
-        ApiError::TooManyRequests { retry_after: wait }
+    charged.map_err(|retry_after| ApiError::TooManyRequests {
+        shed: Shed::RateOfOneConnection,
+        retry_after,
     })?;
     let body = body.going_to(&connection);
     let limit = limits::DELIVERY_BYTES;

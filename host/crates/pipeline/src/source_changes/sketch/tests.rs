@@ -205,7 +205,13 @@ fn a_difference_that_is_over_leaves_the_change() {
 fn few_deliveries_and_rare_paths_are_not_reported() {
     let mut sketch = Sketch::default();
     add(&mut sketch, 150, "1", USUAL_BODY, true);
-    assert_eq!(add(&mut sketch, 60, "1", "{}", false), 0);
+    for _ in 0..30 {
+        assert_eq!(add(&mut sketch, 3, "1", "{}", false), 0);
+        assert_eq!(add(&mut sketch, 1, "1", "{}", true), 0);
+    }
+    let mut sketch = Sketch::default();
+    add(&mut sketch, 25, "1", USUAL_BODY, true);
+    assert_eq!(add(&mut sketch, 75, "1", WITHOUT, false), 0);
     let mut sketch = usual();
     for _ in 0..30 {
         assert_eq!(add(&mut sketch, 3, "1", WITHOUT, true), 0);
@@ -213,6 +219,17 @@ fn few_deliveries_and_rare_paths_are_not_reported() {
     }
     // By now fewer than nine in ten have it.
     assert_eq!(add(&mut sketch, 100, "1", WITHOUT, true), 0);
+}
+
+#[test]
+fn a_young_source_that_loses_all_phones_is_reported() {
+    for usual in [30, 60, 100, 150] {
+        let mut sketch = Sketch::default();
+        assert_eq!(add(&mut sketch, usual, "1", USUAL_BODY, true), 0);
+        assert_eq!(add(&mut sketch, 100, "1", WITHOUT, false), 1, "{usual}");
+        let change = sketch.change.as_ref().expect("a change");
+        assert!(change.what.starts_with("leads with a phone"), "{change:?}");
+    }
 }
 
 #[test]

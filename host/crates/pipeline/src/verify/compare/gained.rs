@@ -37,9 +37,19 @@ const PEOPLE: usize = 3;
 pub(super) struct Gain {
     pub counted: &'static str,
     pub difference: DifferenceGroup,
+    /// Another value is gone, which counts in itself.
+    pub is_change: bool,
     field: u64,
     values: Vec<u64>,
     person: u64,
+}
+
+impl Gain {
+    /// Returns its name among the fields that differ.
+    pub(super) fn shown(&self) -> String {
+        let field = self.counted.trim_start_matches("gained.");
+        format!("{field} of several people")
+    }
 }
 
 /// Returns what the leads that both versions make of a delivery gain. Where only the candidate makes one,
@@ -62,8 +72,7 @@ pub(super) fn gains(
         for (field, counted, _) in GAINED {
             let (had, has) = (values(old.fields.get(field)), values(new.fields.get(field)));
             let gained: Vec<&str> = has.difference(&had).copied().collect();
-            // If another one is gone, the value has changed, which counts in itself.
-            if gained.is_empty() || !had.is_subset(&has) {
+            if gained.is_empty() {
                 continue;
             }
             let Some(person) = person(old, "").or_else(|| person(new, field)) else {
@@ -76,6 +85,7 @@ pub(super) fn gains(
             found.push(Gain {
                 counted,
                 difference,
+                is_change: !had.is_subset(&has),
                 field: hash(of),
                 values: gained.iter().map(|value| hash((of, value))).collect(),
                 person,

@@ -382,6 +382,26 @@ fn a_phone_beside_the_own_one_of_each_lead_alters_them() {
 }
 
 #[test]
+fn a_phone_in_place_of_the_own_one_of_each_lead_is_shown_as_one_of_several_people() {
+    let deliveries = ["1", "2", "3", "4"].map(|own| (phones(&[own]), phones(&["broker"])));
+    let found = gained_tally(&deliveries);
+    let shown = found.differences.fields.iter();
+    let shown: Vec<_> = shown
+        .map(|one| (one.field.as_str(), one.change, one.differences.count))
+        .collect();
+    let (changed, gained) = (DifferenceKind::Changed, DifferenceKind::Gained);
+    assert_eq!(
+        shown,
+        [
+            ("phone", changed, 4),
+            ("phone of several people", gained, 2)
+        ]
+    );
+    // The change itself is the harm.
+    assert!(!found.altered.contains_key("gained.phone"));
+}
+
+#[test]
 fn leads_of_one_person_own_values_and_names_that_some_share_alter_none() {
     let ana = vec![("name", "Ana")];
     let with_phone = vec![("name", "Ana"), ("phone", "1")];

@@ -150,6 +150,7 @@ fn refused(error: EraseError) -> ApiError {
     match error {
         EraseError::Store(error) => ApiError::Store(error),
         EraseError::Stopping => ApiError::Overloaded {
+            shed: Shed::Stopping,
             what: "The service is stopping; send the request again, and it continues where it was.",
             retry_after: Duration::from_secs(5),
         },

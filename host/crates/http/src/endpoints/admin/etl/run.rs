@@ -49,15 +49,20 @@ fn etl_run(run: RollupRun, names: &RebuildWorkspaces) -> EtlRun {
 }
 
 fn refusal(cut: RoundStop) -> ApiError {
-    let what = match cut {
+    let (shed, what) = match cut {
         RoundStop::Store(error) => return error.into(),
-        RoundStop::Stopping => {
-            "This host is stopping; try again when it is back, or on another host."
-        }
-        RoundStop::CutOff => "This host was cut off and is catching up with the others; try again.",
-        RoundStop::AnotherHost => "Another host does the job now; try again.",
+        RoundStop::Stopping => (
+            Shed::Stopping,
+            "This host is stopping; try again when it is back, or on another host.",
+        ),
+        RoundStop::CutOff => (
+            Shed::Fleet,
+            "This host was cut off and is catching up with the others; try again.",
+        ),
+        RoundStop::AnotherHost => (Shed::Fleet, "Another host does the job now; try again."),
     };
     ApiError::Overloaded {
+        shed,
         what,
         retry_after: limits::READY_AGAIN_AFTER,
     }

@@ -40,10 +40,12 @@ pub fn refusal(error: DeployError) -> ApiError {
     let message = error.to_string();
     match error {
         DeployError::Load(LoadError::Busy { .. }) => ApiError::Overloaded {
+            shed: Shed::Plugins,
             what: "Other components already wait for their trial; try again when they are done.",
             retry_after: Duration::from_secs(10),
         },
         DeployError::Load(error) if error.is_temporary() => ApiError::Overloaded {
+            shed: Shed::Plugins,
             what: "The host could not try the component just now; its log says why. Try again.",
             retry_after: Duration::from_secs(1),
         },

@@ -207,6 +207,7 @@ fn refused(stopped: ImportError) -> ApiError {
             "Another import of this workspace's products is under way; wait for its end.",
         ),
         ImportError::Stopping => ApiError::Overloaded {
+            shed: Shed::Stopping,
             what: "The service is stopping; send the whole catalogue again.",
             retry_after: Duration::from_secs(5),
         },
