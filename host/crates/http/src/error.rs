@@ -124,7 +124,7 @@ pub enum ApiError {
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The members that an [`ApiError::Conflict`] has beside `error` in an admin answer.
+/// The members that an [`ApiError::Conflict`] has beside its message.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum ConflictDetails {
@@ -132,6 +132,9 @@ pub enum ConflictDetails {
     Activation(Box<RefusedActivation>),
     /// The full names that an ambiguous name may stand for.
     Ambiguous(AmbiguousName),
+    /// The partner's deal that has the external id.
+    #[serde(rename_all = "camelCase")]
+    ExternalId { deal_id: DealId },
 }
 
 /// The items of several workspaces that have the same name, each as `WORKSPACE/NAME`.
@@ -202,6 +205,7 @@ impl ApiError {
                 None => C::Conflict,
                 Some(ConflictDetails::Activation(_)) => C::AcceptanceNeeded,
                 Some(ConflictDetails::Ambiguous(_)) => C::AmbiguousName,
+                Some(ConflictDetails::ExternalId { .. }) => C::ExternalIdTaken,
             },
             Self::UnderWay { .. } => C::IdempotencyInProgress,
             Self::Coded { code, .. } => *code,
@@ -371,7 +375,9 @@ impl ApiError {
                 code: code.to_string(),
             }),
         };
-        body.expect("texts and numbers are JSON")
+        let mut body = body.expect("texts and numbers are JSON");
+        self.add_details(&mut body);
+        body
     }
 
     fn problem(&self, id: &RequestId) -> Value {
@@ -384,7 +390,15 @@ impl ApiError {
             code: self.code(),
             request_id: id.as_str(),
         };
-        serde_json::to_value(problem).expect("texts and numbers are JSON")
+        let mut body = serde_json::to_value(problem).expect("texts and numbers are JSON");
+        self.add_details(&mut body);
+        body
+    }
+
+    fn add_details(&self, body: &mut Value) {
+        if let (Some(Value::Object(details)), Some(body)) = (self.details(), body.as_object_mut()) {
+            body.extend(details);
+        }
     }
 
     /// Returns the answer in the family's shape, or in the format of RFC 9457 if the client accepts
@@ -393,16 +407,11 @@ impl ApiError {
         let (status, _) = self.outside();
         let wants_problem =
             weight(request, &hyper::header::ACCEPT, PROBLEM).is_some_and(|weight| weight > 0);
-        let (content_type, mut body) = if wants_problem {
+        let (content_type, body) = if wants_problem {
             (PROBLEM, self.problem(id))
         } else {
             (response::JSON, self.body(family))
         };
-        if let (Family::Admin, Some(Value::Object(details)), Some(body)) =
-            (family, self.details(), body.as_object_mut())
-        {
-            body.extend(details);
-        }
         let mut reply = if family == Family::Console {
             response::text(status, self.outside().1.into_owned())
         } else {
@@ -466,9 +475,11 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | C::TicketNotFound => S::NOT_FOUND,
         C::MethodNotAllowed => S::METHOD_NOT_ALLOWED,
         C::RequestTimeout => S::REQUEST_TIMEOUT,
-        C::Conflict | C::IdempotencyInProgress | C::AcceptanceNeeded | C::AmbiguousName => {
-            S::CONFLICT
-        }
+        C::Conflict
+        | C::IdempotencyInProgress
+        | C::AcceptanceNeeded
+        | C::AmbiguousName
+        | C::ExternalIdTaken => S::CONFLICT,
         C::BodyTooLarge => S::PAYLOAD_TOO_LARGE,
         C::UriTooLong => S::URI_TOO_LONG,
         C::UnsupportedMediaType => S::UNSUPPORTED_MEDIA_TYPE,

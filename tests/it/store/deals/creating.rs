@@ -229,3 +229,27 @@ pub async fn two_requests_with_one_key_at_once_make_one_deal(world: &World) {
         assert_eq!(world.all(entity).await.len(), 1, "{entity:?}");
     }
 }
+
+pub async fn an_external_id_is_of_one_deal_of_its_partner(world: &World) {
+    grow(world).await;
+    let (by_acme, other) = (acme(world).await, by(world, "Other").await);
+    let named = |by: ByPartner, id: &str| NewDeal {
+        external_id: Some(id.to_owned()),
+        ..new_deal(world, by)
+    };
+    let first = named(by_acme, "crm-7");
+    let id = first.id;
+    // Two of one batch, and one later.
+    let writes = [create_write(first), create_write(named(by_acme, "crm-7"))];
+    let mut written = world.commit(&writes).await;
+    let taken = DealCreated::ExternalIdTaken(id);
+    assert_eq!(outcome!(written.pop().expect("two"), DealCreated), taken);
+    assert_eq!(create(world, named(by_acme, "crm-7")).await, taken);
+    made(world, named(other, "crm-7")).await;
+    // A deal that came through a connection is its partner's, too.
+    let of_lead = deal(world).await;
+    let taken = DealCreated::ExternalIdTaken(of_lead);
+    assert_eq!(create(world, named(by_acme, "L1")).await, taken);
+    made(world, named(other, "L1")).await;
+    assert_eq!(world.all(Entity::Deals).await.len(), 4);
+}
