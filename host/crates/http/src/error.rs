@@ -359,6 +359,13 @@ impl ApiError {
                 message,
                 error: reason(status),
                 code,
+                deal_id: match self {
+                    Self::Conflict {
+                        details: Some(ConflictDetails::ExternalId { deal_id }),
+                        ..
+                    } => Some(*deal_id),
+                    _ => None,
+                },
             }),
             Family::Notification => serde_json::to_value(NotificationError {
                 success: false,
@@ -375,9 +382,7 @@ impl ApiError {
                 code: code.to_string(),
             }),
         };
-        let mut body = body.expect("texts and numbers are JSON");
-        self.add_details(&mut body);
-        body
+        body.expect("texts and numbers are JSON")
     }
 
     fn problem(&self, id: &RequestId) -> Value {
@@ -390,15 +395,7 @@ impl ApiError {
             code: self.code(),
             request_id: id.as_str(),
         };
-        let mut body = serde_json::to_value(problem).expect("texts and numbers are JSON");
-        self.add_details(&mut body);
-        body
-    }
-
-    fn add_details(&self, body: &mut Value) {
-        if let (Some(Value::Object(details)), Some(body)) = (self.details(), body.as_object_mut()) {
-            body.extend(details);
-        }
+        serde_json::to_value(problem).expect("texts and numbers are JSON")
     }
 
     /// Returns the answer in the family's shape, or in the format of RFC 9457 if the client accepts
@@ -407,11 +404,16 @@ impl ApiError {
         let (status, _) = self.outside();
         let wants_problem =
             weight(request, &hyper::header::ACCEPT, PROBLEM).is_some_and(|weight| weight > 0);
-        let (content_type, body) = if wants_problem {
+        let (content_type, mut body) = if wants_problem {
             (PROBLEM, self.problem(id))
         } else {
             (response::JSON, self.body(family))
         };
+        if let (Family::Admin | Family::Gateway, Some(Value::Object(details)), Some(body)) =
+            (family, self.details(), body.as_object_mut())
+        {
+            body.extend(details);
+        }
         let mut reply = if family == Family::Console {
             response::text(status, self.outside().1.into_owned())
         } else {
@@ -521,6 +523,9 @@ pub struct GatewayError<'a> {
     /// The reason phrase of the status.
     error: &'a str,
     code: ErrorCode,
+    /// With `external_id_taken`: the deal that has the external id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deal_id: Option<DealId>,
 }
 
 /// An error of `POST /send-notification`.

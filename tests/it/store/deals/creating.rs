@@ -16,7 +16,7 @@ fn new_deal(world: &World, by: ByPartner) -> NewDeal {
         product: None,
         bypass_product_check: false,
         agent: None,
-        external_id: Some("crm-7".to_owned()),
+        external_id: None,
         props: object(json!({
             "source": "crm",
             "conversionIdentifier": "spring",
@@ -76,7 +76,8 @@ async fn made(world: &World, new: NewDeal) -> Value {
 pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world: &World) {
     grow(world).await;
     let by = acme(world).await;
-    let new = naming(new_deal(world, by), None, Some("P-2"));
+    let mut new = naming(new_deal(world, by), None, Some("P-2"));
+    new.external_id = Some("crm-7".to_owned());
     let id = new.id;
     let made = made(world, new).await;
     assert_eq!(made, json!({"dealId": id, "conversationId": null}));

@@ -185,7 +185,7 @@ ordered join products as p
     // lock.
     static LOCK_EXTERNAL_IDS: Sql = sql("
 each (partner_id uuid, external_id text)                                               -- postgres
-select pg_advisory_xact_lock(hashtextextended(partner_id || external_id, 0))::text     -- postgres
+select pg_advisory_xact_lock(hashtextextended(partner_id || external_id, 0))           -- postgres
 from (select partner_id, external_id from each order by partner_id, external_id) as id -- postgres
 ");
 
