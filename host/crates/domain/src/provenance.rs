@@ -205,7 +205,7 @@ mod tests {
     fn a_time_that_cannot_be_does_not_order() {
         let check = |known: &str, arrived: Option<i64>, expect: bool| {
             let known = Age::new(Some(known), arrived.map(delivery));
-            let change = Age::new(Some("2026-03-02T13:59:59Z"), Some(delivery(2)));
+            let change = Age::new(Some("2026-03-02T13:59:59Z"), Some(delivery(3)));
             let is_older = change.is_older_than(known, true);
             assert_eq!(is_older, expect, "{known:?}");
             assert_eq!(

@@ -38,7 +38,8 @@ for update of t                                  -- postgres
 pub(super) use locked;
 
 statements! {
-    // The keys of external ids that these deals hold: see `erased_key`.
+    // The keys of external ids that these deals hold: see `erased_key`. `coalesce` keeps PostgreSQL from finding the
+    // deals by the index of external ids.
     static LOCK_CLAIMS: Sql = sql("
 each (workspace_id uuid, id uuid)
 select k.connection_id, k.key
@@ -51,7 +52,7 @@ join deals as d                                          -- postgres
   and d.id = each.id                                     -- postgres
 ordered join dedupe as k
   on k.connection_id = d.connection_id
-  and k.key = 'id:' || d.external_id
+  and k.key = 'id:' || coalesce(d.external_id, '')
   and k.deal_id = d.id
 order by k.connection_id, k.key
 for update of k                                          -- postgres
