@@ -155,6 +155,7 @@ clauses! {
             the_newest_of_long_deals_are_shown;
         patching:
             a_change_is_one_stamp_and_one_history_row,
+            a_product_that_a_partner_confirms_is_not_changed_by_the_source,
             another_partners_deal_is_as_unknown_as_a_missing_one,
             a_deal_that_ends_ends_its_conversation,
             changes_that_partners_make_together_are_all_in_the_history,
@@ -164,6 +165,7 @@ clauses! {
         creating:
             a_deal_is_made_with_its_person_and_found_by_its_partner_only,
             a_product_is_named_by_its_id_too,
+            an_external_id_is_of_one_deal_of_its_partner,
             a_deal_with_a_message_begins_a_conversation_that_the_worker_sends,
             a_refused_deal_leaves_nothing,
             a_repeated_request_gets_the_same_answer_and_creates_nothing,
@@ -286,6 +288,8 @@ clauses! {
         removal:
             a_person_is_erased_with_all_its_data_and_no_other_person_is,
             a_source_that_repeats_a_lead_brings_no_person_back,
+            what_a_channel_reports_about_an_erased_person_is_not_kept,
+            reports_about_somebody_who_is_no_contact_are_erased_by_the_number,
             an_interrupted_erasure_continues_and_a_repeat_finds_nothing,
             people_who_share_an_address_are_found_by_it_one_after_the_other,
             a_shared_delivery_is_emptied_and_the_other_people_stay,
@@ -308,7 +312,12 @@ clauses! {
             an_update_that_does_not_fit_its_deal_is_reported_in_the_notes,
             an_update_of_an_unknown_lead_creates_it,
             a_delete_marks_the_deal_once,
-            a_delete_of_an_unknown_lead_is_ignored;
+            a_delete_of_an_unknown_lead_is_ignored,
+            an_id_that_another_person_has_is_no_repeat,
+            two_people_with_one_id_in_a_batch_or_a_delivery_are_two_leads,
+            a_lead_that_shares_a_value_with_the_first_of_its_id_is_a_repeat,
+            a_time_that_cannot_be_holds_back_no_change,
+            a_lead_that_its_source_makes_again_is_no_longer_deleted;
         notifying:
             a_notification_is_a_contact_a_conversation_and_a_message_on_its_way,
             without_a_lease_it_waits_for_the_worker,

@@ -9,6 +9,7 @@ use super::{Operator, TOKEN};
 leadhost_tests::on_every_store! {
     a_person_is_shown_first_and_erased_with_a_receipt,
     a_person_is_found_by_each_of_its_names,
+    a_person_who_is_no_contact_is_erased_by_phone,
     an_unknown_person_and_an_ambiguous_name_are_refused,
     unconverted_deliveries_are_listed_and_kept_unless_they_are_included,
     data_that_an_erasure_kept_is_erased_later_by_the_contacts_id,
@@ -106,6 +107,21 @@ async fn a_person_is_found_by_each_of_its_names(on: On) {
     }
 }
 
+async fn a_person_who_is_no_contact_is_erased_by_phone(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    // Its deliveries are in quarantine, so that it has no contact.
+    operator.lead(&report, "wrong", "L1").await;
+    let body = json!({"workspace": "acme", "phone": PHONE, "unconverted": true});
+    let receipt = operator.posted("/contacts/erase", &body, 200).await;
+    fields!(receipt, {"erased.deliveries": 1, "erased.contacts": 0, "foundBy": "phone"});
+    assert_eq!(operator.get("/deliveries").await["deliveries"], json!([]));
+    let again = operator.post("/contacts/erase", &body).await.expect(404);
+    has!(
+        String::from_utf8_lossy(&again.body),
+        "no message or delivery names the person"
+    );
+}
+
 async fn an_unknown_person_and_an_ambiguous_name_are_refused(on: On) {
     let (operator, _) = with_people(on).await;
     for (body, status) in [
@@ -179,10 +195,10 @@ async fn data_that_an_erasure_kept_is_erased_later_by_the_contacts_id(on: On) {
         ids.iter()
             .all(|id| left.to_string().contains(id.as_str().unwrap()))
     );
-    // The phone no longer finds the person, and the refusal says which key to use.
-    let unknown = erase(&json!({"workspace": "acme", "phone": PHONE, "unconverted": true})).await;
-    let text = String::from_utf8_lossy(&unknown.expect(404).body).into_owned();
-    has!(text, "contact's id");
+    // The phone finds them, although it is no contact's now.
+    let by_phone = json!({"workspace": "acme", "phone": PHONE, "dryRun": true});
+    let would = erase(&by_phone).await.expect(200).json();
+    fields!(would, {"remaining.deliveries": left, "erased.contacts": 0});
     // Later deliveries of other people are not affected.
     operator.lead(&report, "wrong", "L4").await;
     let again = erase(&json!({"id": contact})).await.expect(200).json();

@@ -8,6 +8,7 @@ use super::{events, report, voice};
 
 leadhost_tests::on_every_store! {
     a_failure_is_one_row_and_its_repeat_adds_none,
+    the_ids_of_the_rows_that_exist_are_listed,
     all_pages_end_at_the_bound_of_the_first_page,
     wrong_requests_are_refused_in_the_data_api_s_format,
     rows_leave_as_lines_too,
@@ -51,6 +52,30 @@ async fn a_failure_is_one_row_and_its_repeat_adds_none(on: On) {
         .await
         .expect(200);
     assert_eq!(rows(&host, &declared, SINCE).await, before);
+}
+
+async fn the_ids_of_the_rows_that_exist_are_listed(on: On) {
+    let (host, declared) = voice(on).await;
+    let some = [failed("m-1", "131026"), failed("m-2", "131026")];
+    events(&host, &declared, &some).await.expect(200);
+    let ask = async |rest: &str| {
+        let ask = host.get(&format!("/v1/reports/{rest}"));
+        let key = format!("Bearer {}", declared.key("workspace"));
+        ask.header("authorization", &key).send().await
+    };
+    let kept = rows(&host, &declared, SINCE).await;
+    let kept: Vec<_> = kept.iter().map(|row| json!({"id": row["id"]})).collect();
+    let first = ask("message_errors/ids?limit=1").await.expect(200).json();
+    assert_eq!(first["data"], json!(kept[..1]));
+    let cursor = first["next_cursor"].text();
+    let second = ask(&format!("message_errors/ids?cursor={cursor}")).await;
+    let second = second.expect(200).json();
+    assert_eq!(second["data"], json!(kept[1..]));
+    assert!(second["next_cursor"].is_null());
+    ask(&format!("message_errors?cursor={cursor}"))
+        .await
+        .expect(400);
+    ask("tickets/ids").await.expect(404);
 }
 
 async fn all_pages_end_at_the_bound_of_the_first_page(on: On) {

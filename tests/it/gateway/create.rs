@@ -167,10 +167,11 @@ async fn every_given_field_is_kept_and_shown(on: On) {
     assert_eq!(view["agent"]["id"], json!(agents[0].id));
     assert_eq!(view["person"]["phoneNumber"], "+351912345678");
     fields!(seat.exported(&deal).await, {"external_id": "crm/17", "agent_id": view["agent"]["id"]});
-    // The partner's own id is no idempotency key: the same request makes another deal.
+    // The partner's own id is of one deal.
     let again = json!({"name": "Ana", "email": "ana@example.com", "externalId": "crm/17"});
-    seat.create(again).await.expect(201);
-    assert_eq!(seat.find("externalId=crm/17").await.len(), 2);
+    let taken = seat.create(again).await.expect(409).json();
+    fields!(taken, {"statusCode": 409, "code": "external_id_taken", "dealId": deal});
+    assert_eq!(seat.find("externalId=crm/17").await.len(), 1);
 }
 
 async fn a_product_is_named_by_either_id_and_an_unknown_one_is_refused_unless_bypassed(on: On) {

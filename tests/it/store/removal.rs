@@ -202,9 +202,9 @@ async fn exported(world: &World) -> Vec<Value> {
     all
 }
 
-/// A source's id of a lead. It is not personal: it identifies a repeat, and stays.
+/// A source's id of a lead, which may name the person.
 fn external_id(name: &str, number: u8) -> String {
-    format!("{}-{number}", &name[..1])
+    format!("{name}-{number}")
 }
 
 /// Makes something of every kind: deals with a history, messages in both directions, a
@@ -359,9 +359,67 @@ pub async fn a_source_that_repeats_a_lead_brings_no_person_back(world: &World) {
     let again = erase(world, &known.expect("it was there")).await;
     assert_eq!(again.erased.deliveries, 5);
     assert_eq!(marks(world).await, [""; 0]);
+    // The id still shows that a lead is known, and does not name it.
+    assert_eq!(
+        world
+            .rows("select count(*) from dedupe where key = 'id:L1'")
+            .await,
+        0
+    );
     // Another lead is a new request of the person.
     let new = world.bring(zulmira(world, "L2")).await;
     assert_eq!(new.status, ItemStatus::Converted);
+}
+
+pub async fn what_a_channel_reports_about_an_erased_person_is_not_kept(world: &World) {
+    let bring_failure = async |id: &str| {
+        let failed = failed(world, "131026", Category::Recipient);
+        bring(world, "Zulmira", vec![status(world, id, failed)]).await
+    };
+    // One message is with the channel, and one is on its way there.
+    let out = store(world, urgent(world, PHONE)).await.message;
+    settle_send(
+        world,
+        out,
+        0,
+        accepted_at(&["wamid.Zulmira"], None, world.now()),
+    )
+    .await;
+    let on_its_way = store(world, urgent(world, PHONE)).await.message;
+    erase(world, &person(world).await).await;
+    let accepted = accepted_at(&["wamid.Zulmira.2"], None, world.now());
+    let settled = settle_send(world, on_its_way, 0, accepted).await;
+    assert!(matches!(settled, WriteOutcome::Stale));
+    for id in ["wamid.Zulmira", "wamid.Zulmira.2"] {
+        let reported = bring_failure(id).await;
+        assert_eq!(reported.items[0].status, ItemStatus::Ignored, "{id}");
+        bring(
+            world,
+            "Zulmira",
+            vec![status(world, id, at(MessageState::Read, world.now()))],
+        )
+        .await;
+    }
+    assert_eq!(marks(world).await, [""; 0]);
+    assert!(world.all(Entity::MessageErrors).await.is_empty());
+}
+
+pub async fn reports_about_somebody_who_is_no_contact_are_erased_by_the_number(world: &World) {
+    let failed = failed(world, "131026", Category::Recipient);
+    let reported = bring(world, "Zulmira", vec![status(world, "wamid.other", failed)]).await;
+    assert!(find_zulmira(world).await.is_none());
+    let number = Some(PHONE.to_owned());
+    let person = Person::unknown(world.workspace, world.now(), (number, None));
+    let would = world.count_person(&person).await.expect("it counts");
+    assert_eq!((would.message_errors, would.channel_refs), (1, 1));
+    let begun = begin_erasing(world, &person).await;
+    let deliveries = [reported.delivery];
+    let gone = world.erase_deliveries(world.workspace, begun.id, &deliveries);
+    assert_eq!(gone.await.unwrap().deliveries, 1);
+    let record = erase(world, &person).await.erased;
+    assert_eq!((record.message_errors, record.channel_refs), (1, 1));
+    assert!(world.all(Entity::MessageErrors).await.is_empty());
+    assert_eq!(marks(world).await, [""; 0]);
 }
 
 pub async fn an_interrupted_erasure_continues_and_a_repeat_finds_nothing(world: &World) {
@@ -768,8 +826,10 @@ pub async fn a_removed_deal_is_referenced_by_nothing(world: &World) {
         assert_eq!(world.rows(sql).await, expect, "{sql}");
     }
     // The source's lead is still known.
-    for id in ["Z-1", "Z-2"] {
-        let again = world.bring(zulmira(world, id)).await;
+    for number in [1, 2] {
+        let again = world
+            .bring(zulmira(world, &external_id("Zulmira", number)))
+            .await;
         assert_eq!(again.status, ItemStatus::Duplicate);
     }
     // A person can still be erased.

@@ -174,3 +174,202 @@ pub async fn a_delete_of_an_unknown_lead_is_ignored(world: &World) {
     assert!(item.message.is_some());
     assert!(world.all(Entity::Deals).await.is_empty());
 }
+
+/// A lead with this id, name and phone.
+fn person(world: &World, id: &str, name: &str, phone: &str) -> NewLead {
+    let mut new = with_phone(world.known_as(id), phone);
+    new.name = Some(name.to_owned());
+    new
+}
+
+const ANA: &str = "+5511900001000";
+const BIA: &str = "+5511900001001";
+
+pub async fn an_id_that_another_person_has_is_no_repeat(world: &World) {
+    let ana = world.bring(person(world, "0", "Ana Souza", ANA)).await;
+    let first = world
+        .deliver(vec![lead(person(world, "0", "Bia Lima", BIA))])
+        .await;
+    let bia = &first.items[0];
+    assert_eq!(bia.status, ItemStatus::Converted);
+    assert_ne!((bia.deal_id, bia.contact_id), (ana.deal_id, ana.contact_id));
+    let notes = world.detail(first.delivery).await.notes;
+    assert!(
+        notes[1].starts_with("lead 0: another person's lead has this id"),
+        "{notes:?}"
+    );
+    // Each of the two is known from now on, and a change names its person.
+    let mut written = with_email(person(world, "0", "Bia", BIA), "bia@example.com");
+    written.title = Some("Casa".to_owned());
+    for (new, expect) in [
+        (person(world, "0", "Ana Souza", ANA), &ana),
+        (person(world, "0", "Bia Lima", BIA), bia),
+        (written.clone(), bia),
+    ] {
+        let repeat = world.bring(new).await;
+        assert_eq!(
+            (repeat.status, repeat.deal_id),
+            (ItemStatus::Duplicate, expect.deal_id)
+        );
+    }
+    let change = world.bring(updating(written)).await;
+    assert_eq!(
+        (change.status, change.deal_id),
+        (ItemStatus::Updated, bia.deal_id)
+    );
+    // A replay of either is its own again.
+    for mode in [LOOK, APPLY] {
+        let items = vec![lead(person(world, "0", "Bia Lima", BIA))];
+        let again = world.replay(first.delivery, mode, items).await;
+        assert_eq!(again.items[0].deal_id, bia.deal_id);
+    }
+    assert_eq!(world.all(Entity::Deals).await.len(), 2);
+}
+
+pub async fn two_people_with_one_id_in_a_batch_or_a_delivery_are_two_leads(world: &World) {
+    let items = || {
+        let all = [("Ana Souza", ANA), ("Bia Lima", BIA), ("Bia Lima", BIA)];
+        all.map(|(name, phone)| lead(person(world, "0", name, phone)))
+            .into()
+    };
+    let writes = [world.accept(items()), world.accept(items())];
+    let written: Vec<_> = world.commit(&writes).await.into_iter().map(done).collect();
+    let statuses = |at: usize| {
+        written[at]
+            .items
+            .iter()
+            .map(|item| item.status)
+            .collect::<Vec<_>>()
+    };
+    let (made, known) = (ItemStatus::Converted, ItemStatus::Duplicate);
+    assert_eq!(statuses(0), [made, made, known]);
+    assert_eq!(statuses(1), [known; 3]);
+    let deals = |of: &DeliveryOutcome| of.items.iter().map(|item| item.deal_id).collect::<Vec<_>>();
+    let first = deals(&written[0]);
+    assert_eq!(first, deals(&written[1]));
+    let again = world.replay(written[0].delivery, APPLY, items()).await;
+    assert_eq!(deals(&again), first);
+    assert_eq!(world.all(Entity::Deals).await.len(), 2);
+}
+
+pub async fn a_lead_that_shares_a_value_with_the_first_of_its_id_is_a_repeat(world: &World) {
+    let first = with_email(person(world, "7", "Ana Souza", ANA), "ana@example.com");
+    world.bring(first.clone()).await;
+    let nameless = |mut new: NewLead| {
+        new.name = None;
+        new
+    };
+    for repeat in [
+        person(world, "7", "Ana Souza Prado", BIA),
+        person(world, "7", "Bia Lima", ANA),
+        with_email(person(world, "7", "Bia Lima", BIA), "ana@example.com"),
+        nameless(person(world, "7", "", BIA)),
+        NewLead {
+            name: Some("Bia Lima".to_owned()),
+            ..world.known_as("7")
+        },
+    ] {
+        let status = world.bring(repeat.clone()).await.status;
+        assert_eq!(status, ItemStatus::Duplicate, "{repeat:?}");
+    }
+    // A source that says that it changes a lead may change all of it, and may repeat what it said first.
+    let change = world
+        .bring(updating(person(world, "7", "Bia Lima", BIA)))
+        .await;
+    assert_eq!(change.status, ItemStatus::Updated);
+    assert_eq!(world.bring(first).await.status, ItemStatus::Duplicate);
+    assert_eq!(world.all(Entity::Deals).await.len(), 1);
+}
+
+fn occurred(mut new: NewLead, at: &str, title: &str) -> NewLead {
+    new.deal_props = object(json!({"occurredAt": at}));
+    titled(new, title)
+}
+
+pub async fn a_time_that_cannot_be_holds_back_no_change(world: &World) {
+    // START is 2025-06-15T15:06:40Z.
+    let (past, now) = ("2025-06-15T14:00:00Z", "2025-06-15T15:06:40Z");
+    for (id, made, changed) in [
+        ("far", "2126-03-02T12:00:00Z", now),
+        ("none", "9999-12-31T00:00:00Z", now),
+        ("hours", "2025-06-15T18:06:40Z", now),
+        ("zero", past, "0001-01-01T00:00:00Z"),
+        ("epoch", past, "1970-01-01T00:00:00Z"),
+        ("sheet", past, "1899-12-30T00:00:00Z"),
+    ] {
+        let first = occurred(world.known_as(id), made, "first");
+        let first = world.deliver(vec![lead(first)]).await;
+        let change = occurred(updating(world.known_as(id)), changed, "second");
+        let change = world.deliver(vec![lead(change)]).await;
+        assert_eq!(change.items[0].status, ItemStatus::Updated, "{id}");
+        let deal = world.deal(first.items[0].deal_id.unwrap()).await;
+        fields!(deal, {"title": "second", "props.occurredAt": changed});
+        let mistimed = if made == past {
+            change.delivery
+        } else {
+            first.delivery
+        };
+        let notes = world.detail(mistimed).await.notes;
+        assert!(
+            notes[1].contains("so the arrival counts"),
+            "{id}: {notes:?}"
+        );
+        let gone = NewLead {
+            action: Action::Delete,
+            ..occurred(world.known_as(id), now, "")
+        };
+        assert_eq!(world.bring(gone).await.status, ItemStatus::Updated, "{id}");
+    }
+}
+
+pub async fn a_lead_that_its_source_makes_again_is_no_longer_deleted(world: &World) {
+    let at = |second: u8| format!("2025-06-15T14:00:{second:02}Z");
+    let with = |new: NewLead, second, title: &str| occurred(new, &at(second), title);
+    let is_deleted = async |of: &ItemOutcome| {
+        let deal = world.deal(of.deal_id.unwrap()).await;
+        deal["props"]["sourceDeleted"] == json!(true)
+    };
+    let made = with(world.known_as("L1"), 0, "first");
+    let first = world.deliver(vec![lead(made.clone())]).await;
+    let item = &first.items[0];
+    world.bring(with(deleting(world), 20, "")).await;
+    assert!(is_deleted(item).await);
+    // What the source did before changes nothing, and neither does a replay.
+    world
+        .bring(updating(with(world.known_as("L1"), 10, "second")))
+        .await;
+    assert!(is_deleted(item).await);
+    world.replay(first.delivery, APPLY, vec![lead(made)]).await;
+    assert!(is_deleted(item).await);
+    let again = world.bring(with(world.known_as("L1"), 30, "third")).await;
+    assert_eq!(
+        (again.status, again.deal_id),
+        (ItemStatus::Updated, item.deal_id)
+    );
+    assert!(!is_deleted(item).await);
+    fields!(world.deal(item.deal_id.unwrap()).await, {"title": "third"});
+    // A deletion that is repeated later counts from then on.
+    world.bring(with(deleting(world), 32, "")).await;
+    world.bring(with(deleting(world), 36, "")).await;
+    world
+        .bring(updating(with(world.known_as("L1"), 34, "later")))
+        .await;
+    assert!(is_deleted(item).await);
+    world
+        .bring(updating(with(world.known_as("L1"), 38, "later")))
+        .await;
+    // The source's own time decides, too.
+    world.bring(with(deleting(world), 25, "")).await;
+    assert!(!is_deleted(item).await);
+    world.bring(with(deleting(world), 40, "")).await;
+    assert!(is_deleted(item).await);
+    world
+        .bring(updating(with(world.known_as("L1"), 50, "fourth")))
+        .await;
+    assert!(!is_deleted(item).await);
+    // Without times the order of arrival does.
+    world.bring(deleting(world)).await;
+    assert!(is_deleted(item).await);
+    world.bring(updating(world.known_as("L1"))).await;
+    assert!(!is_deleted(item).await);
+}

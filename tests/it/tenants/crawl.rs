@@ -113,6 +113,7 @@ quiet data GET /v1/export/deals/ids?limit=1000
 shows data GET /v1/analytics/conversations/month?group_by=agent_type,agent_id,source
 quiet data GET /v1/analytics/freshness
 shows data GET /v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z
+quiet data GET /v1/reports/message_errors/ids?limit=1000
 shows data GET /v1/whoami
 shows token GET /tickets
 shows token GET /tickets?status=open

@@ -32,6 +32,8 @@ words! {
         IdempotencyInProgress = "idempotency_in_progress",
         AcceptanceNeeded = "acceptance_needed",
         AmbiguousName = "ambiguous_name",
+        /// The body has the `dealId` of the deal that has the external id.
+        ExternalIdTaken = "external_id_taken",
         BodyTooLarge = "body_too_large",
         UriTooLong = "uri_too_long",
         UnsupportedMediaType = "unsupported_media_type",

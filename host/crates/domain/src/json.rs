@@ -3,7 +3,7 @@
 
 use std::io;
 
-use memchr::memchr2_iter;
+use memchr::{memchr2, memchr2_iter};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,6 +33,74 @@ pub fn without_line_ends(json: Vec<u8>) -> Vec<u8> {
     }
     out.extend_from_slice(&json[taken..]);
     out
+}
+
+/// Adds JSON text with those numbers as texts that readers change without a word: most read a number as a
+/// double, which keeps 15 digits and ends at 1e308. The usual text is copied at once.
+pub fn push_exact(json: &str, to: &mut Vec<u8>) {
+    let bytes = json.as_bytes();
+    let (mut taken, mut at) = (0, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                at += 1;
+                while let Some(next) = memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+                    let ends = bytes[at + next] == b'"';
+                    // What follows a backslash ends no string.
+                    at += next + if ends { 1 } else { 2 };
+                    if ends {
+                        break;
+                    }
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                let is_part =
+                    |byte: &u8| !matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+                let rest = &bytes[at..];
+                let length = rest
+                    .iter()
+                    .position(|byte| !is_part(byte))
+                    .unwrap_or(rest.len());
+                if !is_exact(&json[at..at + length]) {
+                    to.extend_from_slice(&bytes[taken..at]);
+                    to.push(b'"');
+                    to.extend_from_slice(&rest[..length]);
+                    to.push(b'"');
+                    taken = at + length;
+                }
+                at += length;
+            }
+            _ => at += 1,
+        }
+    }
+    to.extend_from_slice(&bytes[taken..]);
+}
+
+/// Like [`push_exact`] for a value.
+pub fn exact(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let digits = number.to_string();
+            if !is_exact(&digits) {
+                *value = Value::String(digits);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(exact),
+        Value::Object(fields) => fields.values_mut().for_each(exact),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// Returns whether a number has the same digits after it was read as a double.
+fn is_exact(number: &str) -> bool {
+    let is_short = number.len() <= 15 && !number.bytes().any(|byte| matches!(byte, b'e' | b'E'));
+    is_short || {
+        let digits = number.split(['e', 'E']).next().unwrap_or_default();
+        let digits = digits.trim_start_matches(['-', '0', '.']).bytes();
+        let count = digits.filter(u8::is_ascii_digit).count();
+        let double: f64 = number.parse().unwrap_or(f64::INFINITY);
+        count <= 15 && double.is_finite() && (double.is_normal() || count == 0)
+    }
 }
 
 /// Returns the length of the value as JSON text in bytes, without building the text.
@@ -116,6 +184,38 @@ fn skip_string(bytes: &mut std::slice::Iter<'_, u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_a_double_changes_are_texts_with_the_same_digits() {
+        let check = |json: &str, expect: &str| {
+            let mut text = Vec::new();
+            push_exact(json, &mut text);
+            assert_eq!(String::from_utf8(text).expect("text"), expect, "{json}");
+            let mut value = parse(json).expect("JSON");
+            exact(&mut value);
+            assert_eq!(value, parse::<Value>(expect).expect("JSON"), "{json}");
+        };
+        for same in [
+            "123456789012345",
+            "-12345.6789012345",
+            "0.000000000000000000001",
+            "[1.50,0,-0.0,1e300,0e5,null,true]",
+            r#"{"1234567890123456":"1234567890123456","a\\":"\" 1e999","é":{}}"#,
+            " [ 1 , 2 ] ",
+        ] {
+            check(same, same);
+        }
+        check("1234567890123456", r#""1234567890123456""#);
+        check(
+            "[-12345678901234567890 ,1]",
+            r#"["-12345678901234567890" ,1]"#,
+        );
+        check(
+            r#"{"a":1e+400,"b":[0.1234567890123456]}"#,
+            r#"{"a":"1e+400","b":["0.1234567890123456"]}"#,
+        );
+        check("[1e-400,9e+308,1e+308]", r#"["1e-400","9e+308",1e+308]"#);
+    }
 
     #[test]
     fn the_depth_is_counted_and_the_bound_itself_is_allowed() {

@@ -824,6 +824,10 @@ pub const SETTLE_ACCEPTED_FOR: Duration = Duration::from_mins(10);
 /// a webhook.
 pub const REFERENCE_RETENTION: Duration = Duration::from_hours(7 * 24);
 
+/// How long a message to a person who was erased is recognised by its channel's id: as long as channels
+/// try to deliver one, and report that.
+pub const ERASED_REFERENCE_RETENTION: Duration = Duration::from_hours(35 * 24);
+
 /// Reports about unknown messages that are kept. Past it the oldest are removed: another
 /// system may send through the same number.
 pub const REFERENCES_UNKNOWN: u32 = 1_000_000;

@@ -2,6 +2,7 @@
 //! another order than they made them, and deliveries may be converted again.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,15 @@ use super::time::{self, Micros};
 /// The property of a deal with the source's time of what it said last.
 pub const OCCURRED_AT: &str = "occurredAt";
 
-/// The age of a value. The source's time decides which of two is older; if one has none, or both
-/// are the same, the one whose delivery arrived first is.
+/// How far the clock of a source may be ahead. A time that is later than the arrival by more is wrong: a
+/// clock, a zone or a unit is.
+const SKEW: Duration = Duration::from_mins(5);
+
+/// 2000-01-01. Earlier times are those that programs write for none: the first year, 1899, 1970.
+const EARLIEST: i64 = 946_684_800_000_000;
+
+/// The age of a value. The source's time decides which of two is older; if one has none, or one that
+/// cannot be, or both are the same, the one whose delivery arrived first is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Age {
     /// The source's time.
@@ -37,6 +45,19 @@ impl Age {
         }
     }
 
+    /// Returns the source's time, unless nothing can have happened then: before sources sent anything, or
+    /// after the delivery arrived.
+    fn time(self) -> Option<i64> {
+        let latest = self.arrived.map(|arrived| Micros(arrived).plus(SKEW).0);
+        let is_past = |at: &i64| latest.is_none_or(|latest| *at <= latest);
+        self.at.filter(|at| *at >= EARLIEST).filter(is_past)
+    }
+
+    /// Returns whether the source gave a time that cannot be, so that it orders nothing.
+    pub fn is_mistimed(self) -> bool {
+        self.at.is_some() && self.time().is_none()
+    }
+
     /// Returns whether both are of one lead in one delivery.
     pub fn is_of_same(self, other: Self) -> bool {
         self.delivery.is_some() && (self.delivery, self.item) == (other.delivery, other.item)
@@ -54,8 +75,11 @@ impl Age {
             let (one, two) = (one?, two?);
             (one != two).then_some(one < two)
         };
+        // A value from before arrivals were kept arrived before this one.
+        let arrived = other.arrived.or(self.arrived.filter(|_| arrives));
+        let before = Self { arrived, ..other };
         !self.is_of_same(other)
-            && earlier(self.at, other.at)
+            && earlier(self.time(), before.time())
                 .or_else(|| earlier(self.arrived, other.arrived).filter(|_| !arrives))
                 .unwrap_or(false)
     }
@@ -95,6 +119,11 @@ impl Provenance {
         own.or(self.base).unwrap_or_default()
     }
 
+    /// Returns the age of a value that has its own.
+    pub fn own(&self, field: &str) -> Option<Age> {
+        self.own.get(field).copied()
+    }
+
     pub fn set(&mut self, field: &str, age: Age) {
         if self.base == Some(age) {
             self.own.remove(field);
@@ -114,10 +143,12 @@ impl Provenance {
 mod tests {
     use super::*;
 
-    /// The delivery that arrived at this time.
+    /// The delivery that arrived this many hours after noon.
     fn delivery(arrived: i64) -> (DeliveryId, Micros, u32) {
         let id = u128::from(arrived.unsigned_abs());
-        (DeliveryId(uuid::Uuid::from_u128(id)), Micros(arrived), 0)
+        let noon = time::parse("2026-03-02T12:00:00Z").expect("a time");
+        let arrived = noon.plus_seconds(arrived * 3_600);
+        (DeliveryId(uuid::Uuid::from_u128(id)), arrived, 0)
     }
 
     #[test]
@@ -167,6 +198,46 @@ mod tests {
             assert_eq!(one.is_older_than(two, false), is_older, "{one:?} {two:?}");
             let by_time = is_older && one.at < two.at && one.at.is_some();
             assert_eq!(one.is_older_than(two, true), by_time, "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_does_not_order() {
+        let check = |known: &str, arrived: Option<i64>, expect: bool| {
+            let known = Age::new(Some(known), arrived.map(delivery));
+            let change = Age::new(Some("2026-03-02T13:59:59Z"), Some(delivery(3)));
+            let is_older = change.is_older_than(known, true);
+            assert_eq!(is_older, expect, "{known:?}");
+            assert_eq!(
+                known.is_mistimed(),
+                !expect && arrived.is_some(),
+                "{known:?}"
+            );
+        };
+        // The clock of the source is a little ahead.
+        check("2026-03-02T14:04:00Z", Some(2), true);
+        for wrong in [
+            "2126-03-02T12:00:00Z",
+            "9999-12-31T00:00:00Z",
+            "2531-08-29T00:00:00Z",
+            "2026-03-02T16:00:00Z",
+        ] {
+            check(wrong, Some(1), false);
+            // It was stored before arrivals were.
+            check(wrong, None, false);
+        }
+        for none in [
+            "0001-01-01T00:00:00Z",
+            "1899-12-30T00:00:00Z",
+            "1970-01-01T00:00:00Z",
+        ] {
+            let change = Age::new(Some(none), Some(delivery(2)));
+            let known = Age::new(Some("2026-03-02T12:30:00Z"), Some(delivery(1)));
+            assert!(
+                change.is_mistimed() && !change.is_older_than(known, true),
+                "{none}"
+            );
+            assert!(!change.is_older_than(known, false), "{none}");
         }
     }
 

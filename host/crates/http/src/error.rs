@@ -125,7 +125,7 @@ pub enum ApiError {
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// The members that an [`ApiError::Conflict`] has beside `error` in an admin answer.
+/// The members that an [`ApiError::Conflict`] has beside its message.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum ConflictDetails {
@@ -133,6 +133,9 @@ pub enum ConflictDetails {
     Activation(Box<RefusedActivation>),
     /// The full names that an ambiguous name may stand for.
     Ambiguous(AmbiguousName),
+    /// The partner's deal that has the external id.
+    #[serde(rename_all = "camelCase")]
+    ExternalId { deal_id: DealId },
 }
 
 /// The items of several workspaces that have the same name, each as `WORKSPACE/NAME`.
@@ -203,6 +206,7 @@ impl ApiError {
                 None => C::Conflict,
                 Some(ConflictDetails::Activation(_)) => C::AcceptanceNeeded,
                 Some(ConflictDetails::Ambiguous(_)) => C::AmbiguousName,
+                Some(ConflictDetails::ExternalId { .. }) => C::ExternalIdTaken,
             },
             Self::UnderWay { .. } => C::IdempotencyInProgress,
             Self::Coded { code, .. } => *code,
@@ -361,6 +365,13 @@ impl ApiError {
                 message,
                 error: reason(status),
                 code,
+                deal_id: match self {
+                    Self::Conflict {
+                        details: Some(ConflictDetails::ExternalId { deal_id }),
+                        ..
+                    } => Some(*deal_id),
+                    _ => None,
+                },
             }),
             Family::Notification => serde_json::to_value(NotificationError {
                 success: false,
@@ -404,7 +415,7 @@ impl ApiError {
         } else {
             (response::JSON, self.body(family))
         };
-        if let (Family::Admin, Some(Value::Object(details)), Some(body)) =
+        if let (Family::Admin | Family::Gateway, Some(Value::Object(details)), Some(body)) =
             (family, self.details(), body.as_object_mut())
         {
             body.extend(details);
@@ -475,9 +486,11 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | C::TicketNotFound => S::NOT_FOUND,
         C::MethodNotAllowed => S::METHOD_NOT_ALLOWED,
         C::RequestTimeout => S::REQUEST_TIMEOUT,
-        C::Conflict | C::IdempotencyInProgress | C::AcceptanceNeeded | C::AmbiguousName => {
-            S::CONFLICT
-        }
+        C::Conflict
+        | C::IdempotencyInProgress
+        | C::AcceptanceNeeded
+        | C::AmbiguousName
+        | C::ExternalIdTaken => S::CONFLICT,
         C::BodyTooLarge => S::PAYLOAD_TOO_LARGE,
         C::UriTooLong => S::URI_TOO_LONG,
         C::UnsupportedMediaType => S::UNSUPPORTED_MEDIA_TYPE,
@@ -519,6 +532,9 @@ pub struct GatewayError<'a> {
     /// The reason phrase of the status.
     error: &'a str,
     code: ErrorCode,
+    /// With `external_id_taken`: the deal that has the external id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deal_id: Option<DealId>,
 }
 
 /// An error of `POST /send-notification`.

@@ -13,7 +13,7 @@ use super::auth::WorkspaceCaller;
 use super::lines::{self, NDJSON};
 use super::openapi::operation::Operation;
 use super::query;
-use super::terms::{page_limit, pattern};
+use super::terms::{page_limit, pattern, time as time_term};
 use crate::prelude::*;
 use leadhost_domain::cursor::Cursor;
 use leadhost_domain::json;
@@ -27,6 +27,12 @@ pub fn paged(operation: Operation<'_>) -> Operation<'_> {
     operation
         .query("cursor", pattern("^([0-9A-Za-z_-]{75,})?$", ""), "The `next_cursor` of the previous page; empty or absent for the first. It is valid for its workspace, feed and filters, and across restarts.")
         .query("limit", page_limit(limits::EXPORT_PAGE_MAX, limits::EXPORT_PAGE_DEFAULT), "Rows per page. A value out of range is adjusted, not refused.")
+}
+
+/// Describes the parameters of a pull that has no end but the feed's.
+pub fn pull(operation: Operation<'_>) -> Operation<'_> {
+    let since = "Only rows that changed at this time or later. Default: all rows.";
+    paged(operation.query("updated_since", time_term(""), since))
 }
 
 /// The feed of a pull. A cursor of one feed is not valid for another.
@@ -228,6 +234,33 @@ fn tail(body: &mut Vec<u8>, count: usize, next: Option<&str>) {
     body.extend_from_slice(format!(",\"count\":{count}").as_bytes());
 }
 
+/// Answers a pull of a feed, which may begin at a time.
+pub async fn answer(
+    call: &Call<'_>,
+    caller: &WorkspaceCaller,
+    feed: FeedKind,
+) -> Result<ApiResponse, ApiError> {
+    let query = call.query();
+    let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
+    let store = &call.http.core.store;
+    let pull = match Pull::from_cursor(&query, caller, store, feed)? {
+        Some(pull) => pull,
+        None => Pull::new(feed, lower_bound(&query)?, None, String::new()),
+    };
+    let scope = caller.scope();
+    let (after, upper) = (pull.after, pull.upper);
+    let page = match feed {
+        FeedKind::Rows(entity) => store.export(scope, entity, after, upper, limit).await?,
+        FeedKind::Ids(entity) => store.export_ids(scope, entity, after, upper, limit).await?,
+    };
+    pull.answer(call, caller, page)
+}
+
+fn lower_bound(query: &Query<'_>) -> Result<i64, ApiError> {
+    let since = time(query, "updated_since", "leave it out for a full export")?;
+    Ok(since.map_or(i64::MIN, from))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,5 +316,19 @@ mod tests {
             all.flat_map(|entity| [FeedKind::Rows(entity).code(), FeedKind::Ids(entity).code()]);
         let different: std::collections::BTreeSet<u8> = codes.collect();
         assert_eq!(different.len(), 2 * Entity::ALL.len());
+    }
+
+    #[test]
+    fn the_lower_bound_is_inclusive_and_never_falls_back_to_everything() {
+        let check = |text: &str, expect: Option<i64>| {
+            let query = Query::parse(text);
+            assert_eq!(lower_bound(&query).ok(), expect, "{text}");
+        };
+        check("", Some(i64::MIN));
+        check("updated_since=1970-01-01T00:00:01Z", Some(999_999));
+        check("updated_since=1970-01-01T01:00:01%2B01:00", Some(999_999));
+        check("updated_since=1970-01-01T01:00:01+01:00", Some(999_999));
+        check("updated_since=", None);
+        check("updated_since=yesterday", None);
     }
 }

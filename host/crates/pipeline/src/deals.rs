@@ -56,6 +56,8 @@ pub enum Created {
     },
     /// The template takes other parameters; nothing was stored.
     Misfit(Vec<Misfit>),
+    /// A deal of the partner has the external id; nothing was stored.
+    ExternalIdTaken(DealId),
     /// The contact has opted out or was banned; nothing was stored.
     Banned,
     NoProduct,
@@ -115,6 +117,7 @@ pub async fn create(
             replayed: true,
         },
         DealCreated::KeyReused => Created::KeyReused,
+        DealCreated::ExternalIdTaken(deal) => Created::ExternalIdTaken(deal),
         DealCreated::Banned => Created::Banned,
         DealCreated::NoProduct => Created::NoProduct,
         DealCreated::TwoProducts => Created::TwoProducts,

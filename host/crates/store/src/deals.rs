@@ -130,6 +130,8 @@ pub enum DealCreated {
     Replayed(StoredAnswer),
     /// The idempotency key was used with another body.
     KeyReused,
+    /// A deal of the partner has the external id. Nothing was stored.
+    ExternalIdTaken(DealId),
     /// The contact has opted out or was banned. Nothing was stored.
     Banned,
     /// The product is not known. Nothing was stored.

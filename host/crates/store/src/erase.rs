@@ -7,7 +7,7 @@
 //! ids, numbers and times.
 
 use crate::prelude::*;
-use leadhost_domain::contact::FoundBy;
+use leadhost_domain::contact::{self, FoundBy};
 
 /// The note that an emptied delivery shows to operators.
 pub(super) const EMPTIED: &str =
@@ -40,6 +40,23 @@ pub struct Person {
 }
 
 impl Person {
+    /// Returns somebody who is no contact, by a number or an address. Messages and deliveries may name
+    /// such a person.
+    pub fn unknown(
+        workspace: WorkspaceId,
+        now: Micros,
+        (phone_number, email): (Option<String>, Option<String>),
+    ) -> Self {
+        Self {
+            workspace,
+            id: ContactId::new(now),
+            keys: contact::keys_of(&phone_number, &email),
+            email,
+            phone_number,
+            others: Vec::new(),
+        }
+    }
+
     pub fn names(&self) -> Vec<String> {
         let of_keys = self.keys.iter().filter_map(|key| {
             let (kind, name) = key.split_once(':')?;

@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::ops::{Deref, Range};
 
+use sha2::{Digest as _, Sha256};
+
 use crate::deals::{DealCreated, DealLogged, DealPatch, DealPatched, NewDeal, NewDealLog};
 use crate::desk::{TicketPatch, TicketPatched};
 use crate::lease::Lease;
@@ -15,6 +17,7 @@ use crate::repairs::GoneValues;
 use leadhost_domain::delivery::DeliveryBody;
 pub use leadhost_domain::delivery::{FieldDiff, ItemOutcome};
 use leadhost_domain::exchange::{HttpRequest, HttpResponse, InputProblem, Pairs};
+use leadhost_domain::hex;
 use leadhost_domain::lead::Action;
 use leadhost_domain::phone::Phone;
 use leadhost_domain::repair::{RepairChange, RepairField};
@@ -227,6 +230,36 @@ pub struct DedupeKey {
     pub key: String,
     /// How long the key is kept. `None`: for ever.
     pub window: Option<Duration>,
+}
+
+/// Returns the key that a lead has beside others under the same external id, which another person's lead
+/// has: a key for each match key of its person. `None`: leads are not recognised by this key's id.
+pub fn person_key(key: &str, person: &str) -> Option<String> {
+    let is_id = key.starts_with("id:") || key.starts_with("id-");
+    is_id.then(|| format!("id-person:{}", hash(&[key, person])))
+}
+
+/// Returns what remains of a key once its lead is removed: an external id may name a person, and a repeat
+/// must still be recognised. `None`: the key names nothing.
+pub fn erased_key(key: &str) -> Option<String> {
+    let id = key.strip_prefix("id:")?;
+    Some(format!("id-erased:{}", hash(&[id])))
+}
+
+/// Returns what remains of a channel's id of a message to a person who was erased, by which its later
+/// statuses are recognised. Channels write the number into their ids.
+pub fn erased_reference(external_id: &str) -> String {
+    format!("erased:{}", hash(&[external_id]))
+}
+
+fn hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        // Lengths keep the parts apart.
+        hash.update(part.len().to_be_bytes());
+        hash.update(part.as_bytes());
+    }
+    hex::encode(&hash.finalize())
 }
 
 /// A normalised lead, addressed to a connection of the delivery's workspace.

@@ -63,8 +63,8 @@ impl CallSubject<'_> {
 pub struct ConversionCounters {
     items: Histogram,
     leads: Counter,
-    /// Leads with a phone, an e-mail address, a name, a listing.
-    with: [Counter; 4],
+    /// Leads with a phone, an e-mail address, either of them, a name, a listing.
+    with: [Counter; 5],
 }
 
 impl ConversionCounters {
@@ -82,9 +82,11 @@ impl ConversionCounters {
                 continue;
             };
             self.leads.inc();
+            let (phone, email) = (lead.phone_number().is_some(), !lead.emails.is_empty());
             let has = [
-                lead.phones.iter().any(|phone| phone.e164.is_some()),
-                !lead.emails.is_empty(),
+                phone,
+                email,
+                phone || email,
                 lead.name.is_some(),
                 !lead.products.is_empty(),
             ];
@@ -105,7 +107,7 @@ metrics! {
         leads: Family<ConnectionLabel, Counter> =
             add("leads", "Leads that conversions produced, by connection");
         leads_with: Family<FieldLabels, Counter> =
-            add("leads_with", "Leads that conversions produced with a phone, an e-mail address, a name or a listing");
+            add("leads_with", "Leads that conversions produced with a phone, an e-mail address, either of them, a name or a listing");
         items: Histograms<ConnectionLabel> =
             metric(Histograms::new_with_constructor(items), "conversion_items", "Items that one conversion produced, by connection");
         connections: BoundedSet<ConnectionLabel> = bounded(limits::CONNECTIONS_COUNTED);
@@ -246,7 +248,7 @@ impl PluginMetrics {
     /// Returns the counters for conversions of the connection's deliveries.
     pub fn conversion_counters(&self, connection: &Connection) -> ConversionCounters {
         let label = self.label(connection.workspace, &connection.name);
-        let with = ["phone", "email", "name", "listing"].map(|field| {
+        let with = ["phone", "email", "reachable", "name", "listing"].map(|field| {
             let labels = FieldLabels {
                 workspace: label.workspace.clone(),
                 connection: label.connection.clone(),

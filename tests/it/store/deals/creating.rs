@@ -16,7 +16,7 @@ fn new_deal(world: &World, by: ByPartner) -> NewDeal {
         product: None,
         bypass_product_check: false,
         agent: None,
-        external_id: Some("crm-7".to_owned()),
+        external_id: None,
         props: object(json!({
             "source": "crm",
             "conversionIdentifier": "spring",
@@ -76,7 +76,8 @@ async fn made(world: &World, new: NewDeal) -> Value {
 pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world: &World) {
     grow(world).await;
     let by = acme(world).await;
-    let new = naming(new_deal(world, by), None, Some("P-2"));
+    let mut new = naming(new_deal(world, by), None, Some("P-2"));
+    new.external_id = Some("crm-7".to_owned());
     let id = new.id;
     let made = made(world, new).await;
     assert_eq!(made, json!({"dealId": id, "conversationId": null}));
@@ -228,4 +229,28 @@ pub async fn two_requests_with_one_key_at_once_make_one_deal(world: &World) {
     for entity in [Entity::Deals, Entity::Contacts, Entity::Messages] {
         assert_eq!(world.all(entity).await.len(), 1, "{entity:?}");
     }
+}
+
+pub async fn an_external_id_is_of_one_deal_of_its_partner(world: &World) {
+    grow(world).await;
+    let (by_acme, other) = (acme(world).await, by(world, "Other").await);
+    let named = |by: ByPartner, id: &str| NewDeal {
+        external_id: Some(id.to_owned()),
+        ..new_deal(world, by)
+    };
+    let first = named(by_acme, "crm-7");
+    let id = first.id;
+    // Two of one batch, and one later.
+    let writes = [create_write(first), create_write(named(by_acme, "crm-7"))];
+    let mut written = world.commit(&writes).await;
+    let taken = DealCreated::ExternalIdTaken(id);
+    assert_eq!(outcome!(written.pop().expect("two"), DealCreated), taken);
+    assert_eq!(create(world, named(by_acme, "crm-7")).await, taken);
+    made(world, named(other, "crm-7")).await;
+    // A deal that came through a connection is its partner's, too.
+    let of_lead = deal(world).await;
+    let taken = DealCreated::ExternalIdTaken(of_lead);
+    assert_eq!(create(world, named(by_acme, "L1")).await, taken);
+    made(world, named(other, "L1")).await;
+    assert_eq!(world.all(Entity::Deals).await.len(), 4);
 }

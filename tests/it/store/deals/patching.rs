@@ -199,3 +199,42 @@ pub async fn the_history_of_a_deal_tells_a_replay_from_a_new_delivery(world: &Wo
     world.bring(updating(new("Third"))).await;
     assert!(!is_replay().await);
 }
+
+pub async fn a_product_that_a_partner_confirms_is_not_changed_by_the_source(world: &World) {
+    grow(world).await;
+    let by = acme(world).await;
+    let with = |product: &str| {
+        let products = vec![product.to_owned()];
+        NewLead {
+            products,
+            ..lead_of(world, "L1", PHONE)
+        }
+    };
+    let first = world.deliver(vec![lead(with("P-1"))]).await;
+    let id = first.items[0].deal_id.expect("a deal");
+    let product = async || world.deal(id).await["product_id"].clone();
+    let (chosen, before) = (product().await, world.clock(Entity::Deals).await);
+    let product_of = Some("P-1".to_owned());
+    let confirms = DealPatch {
+        product: product_of,
+        ..wish(by, id)
+    };
+    assert_eq!(patch(world, confirms).await, UNCHANGED);
+    assert_eq!(
+        world.clock(Entity::Deals).await,
+        before,
+        "nothing that exports show has changed"
+    );
+    world.bring(updating(with("P-2"))).await;
+    assert_eq!(product().await, chosen);
+    let replayed = world
+        .replay(first.delivery, APPLY, vec![lead(with("P-2"))])
+        .await;
+    assert!(
+        replayed.items[0]
+            .diff
+            .iter()
+            .all(|field| field.edited_by_person && !field.applied)
+    );
+    assert_eq!(product().await, chosen);
+}

@@ -7,15 +7,9 @@
 //! the pull's bound, and the next pull returns it.
 
 use crate::endpoints::prelude::*;
-use crate::feed::{self, FeedKind, Pull};
+use crate::feed::{self, FeedKind};
 use crate::openapi::schemas;
-use crate::terms::time;
 use leadhost_domain::row::{ContactRow, ConversationRow, DealRow, Entity, IdRow, MessageRow};
-
-fn pull(operation: Operation<'_>) -> Operation<'_> {
-    let since = "Only rows that changed at this time or later. Default: all rows.";
-    feed::paged(operation.query("updated_since", time(""), since))
-}
 
 fn written<T: ToSchema>(operation: &mut Operation<'_>, name: &str) -> Value {
     let row = operation.schema::<T>();
@@ -32,7 +26,7 @@ macro_rules! export {
                 stringify!($name),
                 " in the order of their changes"
             );
-            pull(operation)
+            feed::pull(operation)
                 .id($id)
                 .summary(summary)
                 .describe("As `/v1/export/{entity}`.")
@@ -40,7 +34,7 @@ macro_rules! export {
                 .refuses(&[400])
         });
         pub async fn $name(call: &Call<'_>, caller: &WorkspaceCaller) -> ApiResult {
-            answer(call, caller, FeedKind::Rows(Entity::$entity)).await
+            feed::answer(call, caller, FeedKind::Rows(Entity::$entity)).await
         }
     };
 }
@@ -57,7 +51,7 @@ describe!(page, |mut operation| {
         written::<ContactRow>(&mut operation, "ContactsPage"),
         written::<DealRow>(&mut operation, "DealsPage"),
     ];
-    pull(operation)
+    feed::pull(operation)
         .id("exportRows")
         .summary("Exports rows in the order of their changes")
         .describe(
@@ -75,12 +69,12 @@ describe!(page, |mut operation| {
 });
 pub async fn page(call: &Call<'_>, caller: &WorkspaceCaller, entity: &str) -> ApiResult {
     let feed = FeedKind::Rows(parse_entity(entity)?);
-    answer(call, caller, feed).await
+    feed::answer(call, caller, feed).await
 }
 
 describe!(ids, |mut operation| {
     let page = written::<IdRow>(&mut operation, "IdsPage");
-    pull(operation)
+    feed::pull(operation)
         .summary("Lists the ids of the rows that exist")
         .describe(
             "For clients that keep a copy: removals are not reported, and removed rows are not listed here. Pages, bounds \
@@ -93,7 +87,7 @@ describe!(ids, |mut operation| {
 });
 pub async fn ids(call: &Call<'_>, caller: &WorkspaceCaller, entity: &str) -> ApiResult {
     let feed = FeedKind::Ids(parse_entity(entity)?);
-    answer(call, caller, feed).await
+    feed::answer(call, caller, feed).await
 }
 
 fn parse_entity(text: &str) -> ApiResult<Entity> {
@@ -103,45 +97,4 @@ fn parse_entity(text: &str) -> ApiResult<Entity> {
             "There is no such entity to export; use one of {known}."
         ))
     })
-}
-
-async fn answer(call: &Call<'_>, caller: &WorkspaceCaller, feed: FeedKind) -> ApiResult {
-    let query = call.query();
-    let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
-    let store = &call.http.core.store;
-    let pull = match Pull::from_cursor(&query, caller, store, feed)? {
-        Some(pull) => pull,
-        None => Pull::new(feed, lower_bound(&query)?, None, String::new()),
-    };
-    let scope = caller.scope();
-    let (after, upper) = (pull.after, pull.upper);
-    let page = match feed {
-        FeedKind::Rows(entity) => store.export(scope, entity, after, upper, limit).await?,
-        FeedKind::Ids(entity) => store.export_ids(scope, entity, after, upper, limit).await?,
-    };
-    pull.answer(call, caller, page)
-}
-
-fn lower_bound(query: &Query<'_>) -> ApiResult<i64> {
-    let since = feed::time(query, "updated_since", "leave it out for a full export")?;
-    Ok(since.map_or(i64::MIN, feed::from))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_lower_bound_is_inclusive_and_never_falls_back_to_everything() {
-        let check = |text: &str, expect: Option<i64>| {
-            let query = Query::parse(text);
-            assert_eq!(lower_bound(&query).ok(), expect, "{text}");
-        };
-        check("", Some(i64::MIN));
-        check("updated_since=1970-01-01T00:00:01Z", Some(999_999));
-        check("updated_since=1970-01-01T01:00:01%2B01:00", Some(999_999));
-        check("updated_since=1970-01-01T01:00:01+01:00", Some(999_999));
-        check("updated_since=", None);
-        check("updated_since=yesterday", None);
-    }
 }

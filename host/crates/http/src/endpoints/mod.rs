@@ -85,6 +85,7 @@ pub static WORKSPACES: &[Route] = routes! {
         GET "/export/{entity}" "export" => export::page(caller, entity);
         GET "/export/{entity}/ids" "export-ids" => export::ids(caller, entity);
         GET "/reports/{report}" "report" => reports::page(caller, report);
+        GET "/reports/{report}/ids" "report-ids" => reports::ids(caller, report);
         GET "/analytics/freshness" "freshness" => analytics::freshness::show(caller);
         GET "/analytics/conversations/{granularity}" "analytics" => analytics::conversations(caller, granularity);
         GET "/analytics/tickets/{granularity}" "analytics" => analytics::tickets(caller, granularity);

@@ -12,7 +12,7 @@ use crate::openapi::schemas;
 use crate::query;
 use crate::terms::{time, word};
 use leadhost_domain::cursor::{BrokenCursor, LONGEST_FILTER};
-use leadhost_domain::row::{Entity, MessageErrorRow};
+use leadhost_domain::row::{Entity, IdRow, MessageErrorRow};
 use leadhost_store::{ExportPage, MessageErrorFilter};
 
 const WINDOW: Duration = Duration::from_hours(31 * 24);
@@ -90,11 +90,7 @@ describe!(page, |mut operation| {
         .refuses(&[400, 404])
 });
 pub async fn page(call: &Call<'_>, caller: &WorkspaceCaller, report: &str) -> ApiResult {
-    if report != Entity::MessageErrors.as_str() {
-        return Err(ApiError::NotFound(
-            "There is no such report; use message_errors.".to_owned(),
-        ));
-    }
+    check(report)?;
     let query = call.query();
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
     let store = &call.http.core.store;
@@ -123,6 +119,33 @@ pub async fn page(call: &Call<'_>, caller: &WorkspaceCaller, report: &str) -> Ap
         None => nothing(&pull),
     };
     pull.answer(call, caller, page)
+}
+
+describe!(ids, |mut operation| {
+    let row = operation.schema::<IdRow>();
+    let page = operation.written("IdsPage", schemas::page(&row));
+    feed::pull(operation)
+        .id("reportIds")
+        .summary("Lists the ids of the rows of a report that exist")
+        .describe(
+            "As `/v1/export/{entity}/ids`: for clients that keep a copy, so that it loses the rows of a person who was \
+             erased. There is no limit to the time that it covers.",
+        )
+        .answers_schema(200, feed::ANSWERED, &page)
+        .refuses(&[400, 404])
+});
+pub async fn ids(call: &Call<'_>, caller: &WorkspaceCaller, report: &str) -> ApiResult {
+    check(report)?;
+    feed::answer(call, caller, FeedKind::Ids(Entity::MessageErrors)).await
+}
+
+fn check(report: &str) -> ApiResult<()> {
+    if report == Entity::MessageErrors.as_str() {
+        return Ok(());
+    }
+    Err(ApiError::NotFound(
+        "There is no such report; use message_errors.".to_owned(),
+    ))
 }
 
 /// The stamps after which and up to which rows come.

@@ -2,7 +2,7 @@
 
 use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_unfinished, free_place, put, stored};
 use super::quarantine::Quarantined;
-use super::{FetchRecord, admission, earlier, event, lead, preview, repair};
+use super::{FetchRecord, admission, earlier, event, lead, preview, references, repair};
 use crate::decide::prelude::*;
 use crate::sql::json;
 use crate::{Acceptance, DeliveryOutcome, ItemResult, Lease, NewFetch, Reconversion};
@@ -256,6 +256,14 @@ pub(super) fn item_of(
         ItemResult::Invalid(problem) => {
             let item = ItemRecord::with_message(ItemStatus::Invalid, None, &problem.to_string());
             (index, item)
+        }
+        ItemResult::Event(new) if references::is_erased(set, new) => {
+            set.emptied.insert((context.workspace, context.delivery));
+            let words = "a status of a message to a person who was erased";
+            (
+                index,
+                ItemRecord::with_message(ItemStatus::Ignored, None, words),
+            )
         }
         // Idempotent: deciding an event again has no further effect.
         ItemResult::Event(new) => (index, event::decide(set, new, context.ran)),

@@ -141,15 +141,26 @@ pub(super) fn for_sending(
     id
 }
 
+/// Returns the time of an incoming message in its conversation. Channels' times are whole seconds, so a
+/// message of the same second as the last one comes after it.
+pub(super) fn time_after_last(set: &WorkingSet, id: ConversationId, at: Micros) -> Micros {
+    let conversation = set.dialogue.conversations.get(&id);
+    let last = conversation.and_then(|one| one.last_message_at.max(one.messaged_at));
+    let last = last.filter(|last| at >= last.second());
+    last.map_or(at, |last| {
+        at.max(last.plus(Duration::from_micros(1)).min(set.now))
+    })
+}
+
 /// Returns the conversation of an incoming message: that of the message it answers, the
-/// open one, or a new one.
+/// open one, or a new one. Returns the message's time in it as well.
 pub(super) fn for_receiving(
     set: &mut WorkingSet,
     channel: &Channel,
     contact: ContactId,
     replied_to: Option<RepliedTo>,
     at: Micros,
-) -> ConversationId {
+) -> (ConversationId, Micros) {
     let is_meant = |message: &RepliedTo| {
         let conversation = set.dialogue.conversations.get(&message.conversation);
         conversation.is_some_and(|conversation| {
@@ -163,6 +174,7 @@ pub(super) fn for_receiving(
         .or_else(|| open(set, channel, contact))
         .unwrap_or_else(|| begin(set, channel, contact, None));
     let newest = set.dialogue.newest_deals.get(&contact).copied();
+    let in_order = time_after_last(set, id, at);
     if let Some(conversation) = set.dialogue.conversations.get_mut(&id) {
         conversation.deal = conversation.deal.or(newest);
         let answers_at = conversation.answer_time(at, is_reply);
@@ -178,7 +190,7 @@ pub(super) fn for_receiving(
         conversation.moved(at, channel.idle_after);
         set.dialogue.touch_conversation(id);
     }
-    id
+    (id, in_order)
 }
 
 pub(super) fn open(
@@ -423,12 +435,13 @@ mod tests {
     #[test]
     fn a_message_of_the_same_second_is_an_answer_and_an_older_one_is_not() {
         let at = |millis: i64| Micros(time(0).0 + millis * 1_000);
-        for (written_at, answered_at, first_message_at) in [
-            (at(-1), None, at(-1)),
-            (at(0), Some(at(400)), at(400)),
-            (at(399), Some(at(400)), at(400)),
-            (at(400), Some(at(400)), at(400)),
-            (at(1_000), Some(at(1_000)), at(400)),
+        let next = at(400).plus(Duration::from_micros(1));
+        for (written_at, answered_at, first_message_at, in_order) in [
+            (at(-1), None, at(-1), at(-1)),
+            (at(0), Some(at(400)), at(400), next),
+            (at(399), Some(at(400)), at(400), next),
+            (at(400), Some(at(400)), at(400), next),
+            (at(1_000), Some(at(1_000)), at(400), at(1_000)),
         ] {
             let set = &mut working_set();
             set.now = at(400);
@@ -436,7 +449,9 @@ mod tests {
             let contact = message(set, id).contact;
             let ours = message(set, id).conversation;
             taken(set, &channel(), ours, at(400));
-            for_receiving(set, &channel(), contact, None, written_at);
+            set.now = at(1_500);
+            let (_, at) = for_receiving(set, &channel(), contact, None, written_at);
+            assert_eq!(at, in_order, "it comes after ours");
             let conversation = conversation(set, id);
             assert_eq!(conversation.answered_at, answered_at, "{written_at:?}");
             assert_eq!(conversation.first_message_at, Some(first_message_at));

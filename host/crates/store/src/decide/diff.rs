@@ -130,10 +130,12 @@ pub(super) fn compare(
     let (workspace, person) = (deal.workspace, person.unwrap_or(deal.person));
     let ages = ages_of(deal);
     let is_first = deal.delivery == Some(context.delivery);
+    let age = age_of(context, item, lead);
+    let returns = lead.action != Action::Delete && returns(deal, age, context.arrives);
     let mut diff = Differences {
-        age: age_of(context, item, lead),
+        age,
         arrives: context.arrives,
-        fills: lead.action == Action::Create && !is_first,
+        fills: lead.action == Action::Create && !is_first && !returns,
         ages,
         ..Differences::new(comparison)
     };
@@ -156,6 +158,10 @@ pub(super) fn compare(
             }
         }
         diff.props(&mut deal.props, &lead.deal_props);
+        if returns && diff.write(DELETED_PROP, json!(true), Value::Null) {
+            deal.props.remove(SOURCE_DELETED);
+            diff.ages.set(DELETED, age);
+        }
     }
     if moved {
         conversation::adopt(set, deal_id, lead.agent);
@@ -274,30 +280,53 @@ fn is_own(said_before: Option<&Value>, field: &str, stands: &Option<String>) -> 
     }
 }
 
-/// The property that marks a deal whose lead the source deleted.
+/// The property that marks a deal whose lead the source deleted, and its name as a difference.
 const SOURCE_DELETED: &str = "sourceDeleted";
+const DELETED_PROP: &str = "props.sourceDeleted";
+const DELETED: &str = "deal.props.sourceDeleted";
 
-/// Marks a deal whose lead the source deleted. Returns the change, or nothing if the deal is
+/// Marks a deal whose lead the source deleted at this age. Returns the change, or nothing if the deal is
 /// unknown or already marked.
-pub(super) fn mark_deleted(set: &mut WorkingSet, deal_id: DealId) -> Vec<FieldDiff> {
+pub(super) fn mark_deleted(set: &mut WorkingSet, deal_id: DealId, age: Age) -> Vec<FieldDiff> {
     let mut found = deleted_mark(set, deal_id);
-    if let (Some(mark), Some(deal)) = (&mut found, set.deals.get_mut(&deal_id)) {
+    let Some(deal) = set.deals.get_mut(&deal_id) else {
+        return Vec::new();
+    };
+    let known = deal.provenance.own(DELETED);
+    if let Some(mark) = &mut found {
         mark.applied = true;
         deal.props
             .insert(SOURCE_DELETED.to_owned(), mark.after.clone());
+        deal.provenance.set(DELETED, age);
         set.touch_deal(deal_id);
+    } else if known.is_none_or(|known| known.is_older_than(age, false)) {
+        deal.provenance.set(DELETED, age);
+        let workspace = deal.workspace;
+        set.unstamped_deals.insert((workspace, deal_id));
     }
     found.into_iter().collect()
+}
+
+/// Returns whether a lead of this age, which its source makes or changes, is there again after the source
+/// deleted it. A mark from before it had an age goes with the next lead that arrives.
+fn returns(deal: &DealRecord, age: Age, arrives: bool) -> bool {
+    let is_newer = |mark: Age| !age.is_older_than(mark, arrives) && !age.is_of_same(mark);
+    deal.props.get(SOURCE_DELETED) == Some(&Value::Bool(true))
+        && deal.provenance.own(DELETED).map_or(arrives, is_newer)
+}
+
+/// Returns whether a lead of this age brings back a deal that its source deleted.
+pub(super) fn is_back(set: &WorkingSet, deal: DealId, age: Age, arrives: bool) -> bool {
+    let deal = set.deals.get(&deal);
+    deal.is_some_and(|deal| returns(deal, age, arrives))
 }
 
 /// Returns the change that marks a deal whose lead the source deleted, which is not written yet.
 /// `None`: the deal is unknown or already marked.
 pub(super) fn deleted_mark(set: &WorkingSet, deal_id: DealId) -> Option<FieldDiff> {
     let before = set.deals.get(&deal_id)?.props.get(SOURCE_DELETED);
-    (before != Some(&Value::Bool(true))).then(|| {
-        let field = format!("deal.props.{SOURCE_DELETED}");
-        FieldDiff::unwritten(field, before.cloned().unwrap_or_default(), json!(true))
-    })
+    (before != Some(&Value::Bool(true)))
+        .then(|| FieldDiff::unwritten(DELETED, before.cloned().unwrap_or_default(), json!(true)))
 }
 
 /// Returns whether the properties stay within their limit of bytes with this one.

@@ -39,12 +39,16 @@ pub(super) fn decide(
             ..PersonDetails::default()
         };
         let contact = people::find_or_create(set, channel.workspace, &details);
-        let conversation = conversation::for_receiving(set, channel, contact, replied_to, at);
-        Some((contact, conversation))
+        let (conversation, at) = conversation::for_receiving(set, channel, contact, replied_to, at);
+        Some((contact, conversation, at))
     } else {
-        place_of_note(set, channel, new, replied_to)
+        let place = place_of_note(set, channel, new, replied_to);
+        place.map(|(contact, conversation)| {
+            let at = conversation::time_after_last(set, conversation, at);
+            (contact, conversation, at)
+        })
     };
-    let Some((contact, conversation)) = place else {
+    let Some((contact, conversation, at)) = place else {
         let words = format!("a message of the type `{word}` begins no conversation");
         return ItemRecord::with_message(ItemStatus::Ignored, external_id, &words);
     };

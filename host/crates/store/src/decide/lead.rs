@@ -7,9 +7,10 @@ use super::receipt::KeysSoFar;
 use super::working_set::ClaimKey;
 use super::{conversation, diff, notify, parting, receipt};
 use crate::decide::prelude::*;
-use crate::{ChangedBy, FieldDiff, NewLead};
+use crate::{ChangedBy, FieldDiff, NewLead, person_key};
+use leadhost_domain::contact::SAID;
 use leadhost_domain::lead::Action;
-use leadhost_domain::provenance::Provenance;
+use leadhost_domain::provenance::{OCCURRED_AT, Provenance};
 use leadhost_domain::repair::{CREATED, PERSON};
 
 /// The message of an item that did not change values which are newer.
@@ -27,11 +28,8 @@ struct ClaimedKey {
 }
 
 impl ClaimedKey {
-    fn new(set: &WorkingSet, context: &mut ItemContext<'_>, lead: &NewLead) -> Self {
-        let key = lead
-            .dedupe
-            .as_ref()
-            .map(|dedupe| (lead.connection.clone(), dedupe.key.clone()));
+    fn new(set: &WorkingSet, context: &mut ItemContext<'_>, index: u32, lead: &NewLead) -> Self {
+        let key = key_of(set, context, index, lead);
         let first_use = key
             .as_ref()
             .is_none_or(|key| context.used.insert(key.clone()));
@@ -72,6 +70,76 @@ impl ClaimedKey {
     }
 }
 
+/// Returns the key by which a lead is recognised: its own, or if a lead of another person has that, its
+/// own together with its person.
+fn key_of(
+    set: &WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    lead: &NewLead,
+) -> Option<ClaimKey> {
+    let key = (lead.connection.clone(), lead.dedupe.as_ref()?.key.clone());
+    let Some(claim) = set.live_claim(&key, context.received_at) else {
+        return Some(key);
+    };
+    let mut persons = person_keys(lead);
+    if let Some(known) = persons.clone().find(|key| set.claims.contains_key(key)) {
+        return Some(known);
+    }
+    let again = context.mode.is_some() && !context.used.contains(&key);
+    let is_own = claim.delivery == context.delivery && (claim.item == index || again);
+    let is_another = lead.action == Action::Create && !is_own && is_of_another(set, claim, lead);
+    let own = persons.next().filter(|_| is_another);
+    Some(own.unwrap_or(key))
+}
+
+fn person_keys(lead: &NewLead) -> impl Iterator<Item = ClaimKey> + Clone {
+    let dedupe = lead.dedupe.iter();
+    let pairs = dedupe.flat_map(|dedupe| lead.contact_keys.iter().map(move |key| (dedupe, key)));
+    pairs.filter_map(|(dedupe, person)| {
+        Some((lead.connection.clone(), person_key(&dedupe.key, person)?))
+    })
+}
+
+/// Returns whether a lead is of another person than the lead that has its id, which is then no id: it
+/// gives another name, and both give phones or addresses, none of which is the same.
+fn is_of_another(set: &WorkingSet, claim: &Claim, lead: &NewLead) -> bool {
+    let Some(deal) = claim.deal.and_then(|deal| set.deals.get(&deal)) else {
+        return false;
+    };
+    let said = deal.props.get(SAID).unwrap_or(&Value::Null);
+    let person = set.contacts.get(&deal.person);
+    let mut keys = contact::said_keys(said);
+    keys.extend(person.map_or_else(Vec::new, |person| {
+        contact::keys_of(&person.phone_number, &person.email)
+    }));
+    let is_known = |key: &String| {
+        let owner = set.contact_keys.get(&(deal.workspace, key.clone()));
+        keys.contains(key) || owner == Some(&deal.person)
+    };
+    let shares = lead.contact_keys.iter().any(is_known);
+    let both_say = !keys.is_empty() && !lead.contact_keys.is_empty();
+    let names = [
+        said["name"].as_str(),
+        person.and_then(|person| person.name.as_deref()),
+    ];
+    let mut names = names.into_iter().flatten().peekable();
+    both_say
+        && !shares
+        && names.peek().is_some()
+        && lead
+            .name
+            .as_ref()
+            .is_some_and(|name| !names.any(|other| is_alike(name, other)))
+}
+
+/// Returns whether one of two names has all words of the other.
+fn is_alike(one: &str, two: &str) -> bool {
+    let [one, two] = [one, two].map(str::to_lowercase);
+    let [one, two] = [&one, &two].map(|name| name.split_whitespace().collect::<BTreeSet<_>>());
+    one.is_subset(&two) || two.is_subset(&one)
+}
+
 /// Returns the item's place and its outcome.
 pub(super) fn decide(
     set: &mut WorkingSet,
@@ -79,7 +147,16 @@ pub(super) fn decide(
     index: u32,
     lead: &NewLead,
 ) -> (u32, ItemRecord) {
-    let known = ClaimedKey::new(set, context, lead);
+    if diff::age_of(context, index, lead).is_mistimed() {
+        let id = lead.external_id.as_deref().unwrap_or("without an id");
+        let at = lead.deal_props.get(OCCURRED_AT).and_then(Value::as_str);
+        let note = format!(
+            "lead {id}: its time {} is later than its arrival or earlier than 2000, so the arrival counts",
+            at.unwrap_or_default()
+        );
+        set.note(context.delivery, &[note]);
+    }
+    let known = ClaimedKey::new(set, context, index, lead);
     if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
         return (index, again(set, context, (index, item), lead, mode));
     }
@@ -116,10 +193,30 @@ pub(super) fn decide(
                 ..
             }),
         ) if is_uncreated(set, deal) => complete(set, context, index, (deal, contact), lead),
+        (
+            Action::Create,
+            Some(Claim {
+                deal: Some(deal),
+                contact,
+                ..
+            }),
+        ) if is_back(set, context, index, (deal, lead)) => {
+            update(set, context, index, (deal, contact), lead)
+        }
         (_, Some(claim)) => duplicate(set, &claim, lead),
         (_, None) => create(set, context, index, lead, key.as_ref()),
     };
     (index, item)
+}
+
+fn is_back(
+    set: &WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    (deal, lead): (DealId, &NewLead),
+) -> bool {
+    let age = diff::age_of(context, index, lead);
+    diff::is_back(set, deal, age, context.arrives)
 }
 
 fn is_uncreated(set: &WorkingSet, deal: DealId) -> bool {
@@ -136,7 +233,7 @@ pub(super) fn look(
     index: u32,
     lead: &NewLead,
 ) -> (u32, ItemRecord) {
-    let known = ClaimedKey::new(set, context, lead);
+    let known = ClaimedKey::new(set, context, index, lead);
     if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
         return (index, again(set, context, (index, item), lead, mode));
     }
@@ -157,7 +254,7 @@ pub(super) fn preview(
     index: u32,
     lead: &NewLead,
 ) -> (Option<u32>, ItemRecord) {
-    let known = ClaimedKey::new(set, context, lead);
+    let known = ClaimedKey::new(set, context, index, lead);
     if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
         let item = again(set, context, (index, item), lead, mode);
         return (Some(index), item);
@@ -190,13 +287,13 @@ pub(super) fn preview(
         }
         (Action::Delete, _) => ItemRecord::with_message(ItemStatus::Ignored, id(), DELETED_UNKNOWN),
         (
-            Action::Update,
+            action,
             Some(Claim {
                 deal: Some(deal),
                 contact,
                 ..
             }),
-        ) => {
+        ) if action == Action::Update || is_back(set, context, index, (deal, lead)) => {
             let comparison = context.mode.and_then(Comparison::in_mode);
             let compared = comparison.map(|comparison| {
                 diff::compare(set, context, index, (deal, None), lead, comparison)
@@ -430,7 +527,7 @@ fn delete(
         .is_some_and(|deal| deal.provenance.has_newer(age, context.arrives));
     let diff = match is_older {
         true => Vec::new(),
-        false => diff::mark_deleted(set, deal),
+        false => diff::mark_deleted(set, deal, age),
     };
     remember(set, context, deal, &diff);
     if let Some(contact) = set.deals.get(&deal).map(|deal| deal.person) {
@@ -512,6 +609,16 @@ fn create(
     if let (Some(key), Some(dedupe)) = (key, &lead.dedupe) {
         let made = Some((deal, contact));
         claim(set, context, index, key, dedupe.window, made);
+        if key.1 != dedupe.key {
+            for key in person_keys(lead).skip(1) {
+                claim(set, context, index, &key, dedupe.window, made);
+            }
+            let id = lead.external_id.as_deref().unwrap_or_default();
+            let note = format!(
+                "lead {id}: another person's lead has this id, so this is a lead of its own and no repeat"
+            );
+            set.note(context.delivery, &[note]);
+        }
     }
     if !greet(set, context, (deal, contact), (lead, false)) {
         conversation::adopt(set, deal, lead.agent);

@@ -47,8 +47,8 @@ pub use dialogue::{Dialogue, NewHold, ReferenceKey, SendState, TemplateState};
 pub use quarantine::{Quarantine, Quarantined};
 pub use read_set::{Arriving, ItemPlaces, MessageReport, ReadSet, read_set};
 pub use working_set::{
-    ClaimKey, NewHistory, NewLog, NewRepairChange, Others, SettledAnswer, Talk, UndoneChange,
-    WorkingSet,
+    ClaimKey, ExternalId, NewHistory, NewLog, NewRepairChange, Others, SettledAnswer, Talk,
+    UndoneChange, WorkingSet,
 };
 
 pub use super::fed::{

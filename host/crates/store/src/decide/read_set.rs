@@ -3,12 +3,12 @@
 use super::accept::enters_quarantine;
 use super::dialogue::ReferenceKey;
 use super::undo;
-use super::working_set::ClaimKey;
+use super::working_set::{ClaimKey, ExternalId};
 use crate::decide::prelude::*;
 use crate::{
     ContactParting, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, NewDeal,
     NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,
-    message_error_id,
+    erased_reference, message_error_id, person_key,
 };
 use leadhost_domain::channel::ChannelError;
 use leadhost_domain::deal;
@@ -47,6 +47,10 @@ pub struct ReadSet {
     pub first_agents: BTreeSet<WorkspaceId>,
     /// Connections whose quarantine grows, and by how much at most.
     pub quarantine: BTreeMap<ConnectionId, Arriving>,
+    /// The persons of leads with an external id: see [`ReadSet::claims_of_persons`].
+    pub persons: BTreeSet<(ClaimKey, String)>,
+    /// External ids of new deals. A deal of the partner may have one.
+    pub external_ids: BTreeSet<ExternalId>,
     /// Claims whose deals, with their contacts, may change.
     pub deals_of_claims: BTreeSet<ClaimKey>,
     /// Deliveries whose items' deals, with their contacts, may change.
@@ -301,6 +305,15 @@ impl ReadSet {
             .collect()
     }
 
+    /// Returns the keys that leads may have together with their persons, once a lead has the key alone.
+    pub fn claims_of_persons(&self, set: &WorkingSet) -> BTreeSet<ClaimKey> {
+        let persons = self.persons.iter();
+        let known = persons.filter(|(key, _)| set.claims.contains_key(key));
+        known
+            .filter_map(|((of, key), person)| Some((of.clone(), person_key(key, person)?)))
+            .collect()
+    }
+
     /// Returns the deliveries of which only some items are loaded. `others` chooses those that also
     /// need the statuses of their other items, or those that do not.
     pub fn in_part(&self, others: bool) -> BTreeSet<DeliveryId> {
@@ -323,6 +336,9 @@ impl ReadSet {
                 self.all_about_deals |= lead.deal_props.contains_key(deal::TEST);
                 if let Some(dedupe) = &lead.dedupe {
                     let key = (lead.connection.clone(), dedupe.key.clone());
+                    let persons = lead.contact_keys.iter();
+                    self.persons
+                        .extend(persons.map(|person| (key.clone(), person.clone())));
                     self.deals_of_claims.insert(key.clone());
                     self.claims.insert(key);
                 }
@@ -372,6 +388,8 @@ impl ReadSet {
                 }
                 let reference = (channel.connection.clone(), external_id.clone());
                 self.references.insert(reference.clone());
+                let erased = erased_reference(external_id);
+                self.references.insert((reference.0.clone(), erased));
                 self.add_errors(channel, external_id, &progress.errors);
                 self.reported.insert(MessageReport {
                     reference: Some(reference),
@@ -421,6 +439,8 @@ impl ReadSet {
                 for id in external_ids {
                     let reference = (channel.connection.clone(), id.clone());
                     self.references.insert(reference.clone());
+                    let erased = erased_reference(id);
+                    self.references.insert((reference.0.clone(), erased));
                     self.reported.insert(MessageReport {
                         reference: Some(reference),
                         message: Some(settlement.message),
@@ -533,6 +553,9 @@ impl ReadSet {
         let claim = new.idempotency.as_ref();
         self.idempotency
             .extend(claim.map(|claim| claim.key.clone()));
+        let id = new.external_id.iter();
+        self.external_ids
+            .extend(id.map(|id| (workspace, new.by.partner, id.clone())));
     }
 
     fn add_message(&mut self, workspace: WorkspaceId, message: MessageId) {

@@ -5,6 +5,7 @@
 use super::dialogue::ReferenceKey;
 use super::{Reference, progress};
 use crate::decide::prelude::*;
+use crate::{Event, NewEvent, erased_reference};
 
 /// Binds the channel's id to this message, and returns whether that was new. An id that
 /// already belongs to another message stays there, and a message has a maximum number of
@@ -72,6 +73,35 @@ fn take(
     };
     set.dialogue.references.insert(key, reference);
     Some((MessageProgress::default(), None))
+}
+
+/// Returns whether an event is a status of a message to a person who was erased.
+pub(super) fn is_erased(set: &WorkingSet, new: &NewEvent) -> bool {
+    let Event::Status { external_id, .. } = &new.event else {
+        return false;
+    };
+    let key = (
+        new.channel.connection.clone(),
+        erased_reference(external_id),
+    );
+    set.dialogue.references.contains_key(&key)
+}
+
+/// Remembers the channel's ids of a message that was erased before the channel named it.
+pub(super) fn forget(set: &mut WorkingSet, channel: &Channel, external_ids: &[String]) {
+    let until = set.now.plus(limits::ERASED_REFERENCE_RETENTION);
+    for id in external_ids {
+        let key = (channel.connection.clone(), erased_reference(id));
+        let references = &mut set.dialogue.references;
+        references.entry(key).or_insert_with(|| Reference {
+            workspace: channel.workspace,
+            message: None,
+            progress: MessageProgress::default(),
+            recipient_id: None,
+            until: Some(until),
+            change: RowChange::New,
+        });
+    }
 }
 
 /// Keeps a status for an id whose message is not known. Returns whether it was new.

@@ -44,6 +44,11 @@ pub(super) fn begin(set: &mut WorkingSet, start: &SendStart) -> WriteOutcome {
 pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> WriteOutcome {
     let id = new.message;
     let was_accepted = matches!(new.outcome, SendOutcome::Accepted { .. });
+    if let SendOutcome::Accepted { external_ids, .. } = &new.outcome
+        && !set.dialogue.messages.contains_key(&id)
+    {
+        references::forget(set, &new.channel, external_ids);
+    }
     let is_held = set
         .dialogue
         .live_send(id)

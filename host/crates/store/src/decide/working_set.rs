@@ -18,6 +18,9 @@ use leadhost_domain::repair::{RepairState, RepairUndone, RepairedKind};
 
 pub type ClaimKey = (ConnectionId, String);
 
+/// An external id of a partner's deal.
+pub type ExternalId = (WorkspaceId, PartnerId, String);
+
 /// The change of a key that a contact gets.
 enum AddedKey {
     /// No contact has it: it becomes the contact's own.
@@ -42,6 +45,8 @@ pub struct WorkingSet {
     /// The existing products of `ReadSet::product_ids`, with their external ids.
     pub product_ids: HashMap<(WorkspaceId, ProductId), String>,
     pub owners: HashMap<(WorkspaceId, String), OwnerId>,
+    /// The partners' deals with `ReadSet::external_ids`.
+    pub external_ids: HashMap<ExternalId, DealId>,
     pub first_agents: HashMap<WorkspaceId, AgentId>,
     /// The quarantines that the batch may fill. All others have enough room.
     pub quarantine: HashMap<ConnectionId, Quarantine>,
@@ -60,8 +65,12 @@ pub struct WorkingSet {
     // The results, besides the rows above.
     /// Stored deliveries that are evicted from a full quarantine.
     pub evicted: Vec<(WorkspaceId, DeliveryId)>,
+    /// Deliveries whose raw request is not kept, because it names a person who was erased.
+    pub emptied: BTreeSet<(WorkspaceId, DeliveryId)>,
     pub changed_contacts: Vec<ContactId>,
     pub changed_deals: Vec<DealId>,
+    /// Deals of which only `edited` or `provenance` changes, which no export shows, so that they get no stamp.
+    pub unstamped_deals: BTreeSet<(WorkspaceId, DealId)>,
     pub new_contact_keys: Vec<(WorkspaceId, String, ContactId)>,
     /// Keys of contacts that other contacts had first, including those already stored.
     pub shared_keys: BTreeSet<(WorkspaceId, String, ContactId)>,

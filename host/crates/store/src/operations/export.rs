@@ -26,6 +26,7 @@ and entity = :entity");
     static DEAL_IDS: Sql = made(|| page_of(&schema::DEALS, &export::ID, ALL));
     static MESSAGE_IDS: Sql = made(|| page_of(&schema::MESSAGES, &export::ID, ALL));
     static CONVERSATION_IDS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::ID, ALL));
+    static ERROR_IDS: Sql = made(|| page_of(&schema::MESSAGE_ERRORS, &export::ID, ALL));
 
     static ERRORS: Sql = made(|| errors_of(ALL));
     static ERRORS_OF_CONVERSATION: Sql =
@@ -105,9 +106,8 @@ impl Store {
             Entity::Deals => &DEAL_IDS,
             Entity::Messages => &MESSAGE_IDS,
             Entity::Conversations => &CONVERSATION_IDS,
-            Entity::MessageErrors | Entity::Tickets | Entity::Products => {
-                return Err(not_exported(entity));
-            }
+            Entity::MessageErrors => &ERROR_IDS,
+            Entity::Tickets | Entity::Products => return Err(not_exported(entity)),
         };
         let fields: ExportFields = &export::ID;
         let (feed, bounds) = ((entity, sql, fields), (after, upper, limit));

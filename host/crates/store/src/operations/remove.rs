@@ -2,10 +2,10 @@
 //! cleared, and the rows that held them are stamped again. Rows are locked in the same order as by
 //! a batch of leads.
 
-use crate::Erased;
 use crate::operations::prelude::*;
 use crate::operations::{repairs, tombstones};
 use crate::tombstones::Removal;
+use crate::{Erased, erased_key};
 
 /// Locks the rows whose column `by` names one of the ids. The workspace is checked, but not
 /// searched by.
@@ -38,6 +38,45 @@ for update of t                                  -- postgres
 pub(super) use locked;
 
 statements! {
+    // The keys of external ids that these deals hold: see `erased_key`. `coalesce` keeps PostgreSQL from finding the
+    // deals by the index of external ids.
+    static LOCK_CLAIMS: Sql = sql("
+each (workspace_id uuid, id uuid)
+select k.connection_id, k.key
+from each
+cross join deals as d                                    -- sqlite
+  on d.id = each.id                                      -- sqlite
+  and (d.workspace_id = each.workspace_id) is true       -- sqlite
+join deals as d                                          -- postgres
+  on d.workspace_id = each.workspace_id                  -- postgres
+  and d.id = each.id                                     -- postgres
+ordered join dedupe as k
+  on k.connection_id = d.connection_id
+  and k.key = 'id:' || coalesce(d.external_id, '')
+  and k.deal_id = d.id
+order by k.connection_id, k.key
+for update of k                                          -- postgres
+");
+
+    // A repeat that came in meanwhile may have made one.
+    static FORMER_CLAIMS: Sql = sql("
+each (connection_id text, key text, erased_key text)
+delete from dedupe as gone
+using each                                               -- postgres
+where gone.connection_id = each.connection_id            -- postgres
+and gone.key = each.erased_key                           -- postgres
+where connection_id = :connection_id                     -- sqlite
+and key = :erased_key                                    -- sqlite
+");
+
+    static ERASED_CLAIMS: Sql = sql("
+each (connection_id text, key text, erased_key text)
+update dedupe as d
+set key = each.erased_key
+from each
+where d.connection_id = each.connection_id
+and d.key = each.key");
+
     static LOCK_DEALS: Sql = sql("
 each (workspace_id uuid, id uuid)
 select d.id
@@ -132,6 +171,17 @@ pub async fn deals(
     now: Micros,
 ) -> Result<Erased, StoreError> {
     let wanted = rows_of(workspace, deals);
+    let claims: Vec<(String, String)> = tx
+        .rows_each(&LOCK_CLAIMS, &wanted, cells!("connection_id", "key"))
+        .await?;
+    let claims: Vec<_> = claims
+        .iter()
+        .map(|(connection_id, key)| {
+            args! { connection_id, key, erased_key: erased_key(key) }
+        })
+        .collect();
+    tx.run_each(&FORMER_CLAIMS, &claims).await?;
+    tx.run_each(&ERASED_CLAIMS, &claims).await?;
     let deals: Vec<Uuid> = tx
         .rows_each(&LOCK_DEALS, &wanted, |row| row.get("id"))
         .await?;

@@ -55,7 +55,9 @@ from_row! {
             let mut props: Map<String, Value> = row.get("props")?;
             let external_id: Option<String> = row.get("external_id")?;
             props.insert("externalIntegrationId".to_owned(), external_id.into());
-            Value::Object(props)
+            let mut props = Value::Object(props);
+            json::exact(&mut props);
+            props
         },
     }
 

@@ -3,7 +3,8 @@
 //!
 //! A row is written from its columns straight into the bytes of the answer. A page has a thousand
 //! rows, and allocating a text for each value costs more than reading them all. Stored JSON is
-//! copied without being parsed, so no number loses a digit and no key changes its place.
+//! copied without being parsed, so no number loses a digit and no key changes its place. A number that a
+//! double would change is written as a text.
 //!
 //! The description of a table lists its exported columns. Columns are read by index, in that order.
 //! A stamp that is not exported comes last.
@@ -20,6 +21,7 @@ use crate::schema::{
 };
 use crate::{ExportPage, sql};
 use leadhost_config::memory;
+use leadhost_domain::json;
 use leadhost_domain::row::ExportRow;
 
 /// A column of an exported row, and how it is written.
@@ -216,9 +218,7 @@ fn write_value(
             .number_if(column)?
             .map(|number| write_number(number, to)),
         ExportKind::Time => row.micros_if(column)?.map(|time| write_time(time, to)),
-        ExportKind::Json => row
-            .str_if(column)?
-            .map(|json| to.extend_from_slice(json.as_bytes())),
+        ExportKind::Json => row.str_if(column)?.map(|json| json::push_exact(json, to)),
     };
     Ok(written.is_some())
 }
@@ -265,6 +265,8 @@ mod tests {
     const TIME: Micros = Micros(1_893_456_000_000_001);
     const TEXT: &str = "\u{1}\t\"\\/ é😀\u{2028}\u{7f}";
     const JSON: &str = r#"{"z":1e400,"a":[1.50,null],"big":123456789012345678901234567890}"#;
+    const EXPORTED: &str =
+        r#"{"z":"1e400","a":[1.50,null],"big":"123456789012345678901234567890"}"#;
 
     /// Reads a SQLite row with these columns.
     fn with_row<T>(columns: &[SqlValue<'_>], read: impl FnOnce(&SqlRow<'_>) -> T) -> T {
@@ -292,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_row_is_written_as_serde_writes_its_type() {
-        let props = || RawValue::from_string(JSON.to_owned()).expect("it is JSON");
+        let props = || RawValue::from_string(EXPORTED.to_owned()).expect("it is JSON");
         let (known, known_time, json) = (
             || ID_OF_ALL.to_string(),
             || SqlValue::Time(TIME),

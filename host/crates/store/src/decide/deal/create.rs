@@ -21,6 +21,11 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
         None => {}
     }
     let workspace = new.by.workspace;
+    let id = new.external_id.clone();
+    let external_id = id.map(|id| (workspace, new.by.partner, id));
+    if let Some(id) = external_id.as_ref().and_then(|id| set.external_ids.get(id)) {
+        return DealCreated::ExternalIdTaken(*id);
+    }
     let product = product_of(set, new);
     if product.is_none() && new.product.is_some() && !new.bypass_product_check {
         return if names_two(set, new) {
@@ -79,6 +84,7 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
             ..DealRecord::new(workspace, contact)
         },
     );
+    set.external_ids.extend(external_id.map(|id| (id, new.id)));
     history(set, workspace, new.id, new.by.changed_by(), changes.0);
     let mut created = CreatedDeal {
         id: new.id,
@@ -336,6 +342,32 @@ mod tests {
         let mut elsewhere = claimed("b");
         elsewhere.idempotency = Some(claim("elsewhere", "b"));
         assert!(matches!(make(set, elsewhere), DealCreated::Done(_)));
+    }
+
+    #[test]
+    fn an_external_id_is_of_one_deal_of_its_partner() {
+        let set = &mut working_set();
+        let named = || NewDeal {
+            id: DealId::new(NOW),
+            external_id: Some("crm-7".to_owned()),
+            ..new_deal()
+        };
+        let first = NewDeal {
+            idempotency: Some(claim("create-deal", "a")),
+            ..named()
+        };
+        let id = first.id;
+        let repeat = first.clone();
+        done(make(set, first));
+        assert_eq!(make(set, named()), DealCreated::ExternalIdTaken(id));
+        assert!(matches!(make(set, repeat), DealCreated::Replayed(_)));
+        let partner = PartnerId(uuid::Uuid::from_u128(9));
+        let other = NewDeal {
+            by: crate::ByPartner { partner, ..by() },
+            ..named()
+        };
+        done(make(set, other));
+        assert_eq!(set.deals.len(), 2);
     }
 
     #[test]

@@ -33,10 +33,13 @@ pub fn answered(set: &mut WorkingSet, claim: Option<&IdempotencyClaim>, answer: 
     }
 }
 
-pub fn edited(deal: &mut DealRecord, field: &str) {
-    if !is_edited(deal, field) {
+/// Notes that somebody chose the value of a field. Returns whether that was new.
+pub fn edited(deal: &mut DealRecord, field: &str) -> bool {
+    let is_new = !is_edited(deal, field);
+    if is_new {
         deal.edited.push(field.to_owned());
     }
+    is_new
 }
 
 pub fn is_edited(deal: &DealRecord, field: &str) -> bool {

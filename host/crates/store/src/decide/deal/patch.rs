@@ -40,9 +40,9 @@ pub fn patch(set: &mut WorkingSet, patch: &DealPatch) -> DealPatched {
         json!(before.1.as_str()),
         json!(stage.as_str()),
     );
-    if changes.note("product_id", json!(deal.product), json!(product)) {
-        edited(deal, "product");
-    }
+    changes.note("product_id", json!(deal.product), json!(product));
+    // Who confirms a value chooses it, too.
+    let is_chosen = patch.product.is_some() && edited(deal, "product");
     changes.note("owner_id", json!(deal.owner), json!(owner));
     let agent = deal.agent;
     (deal.status, deal.stage) = (status, stage);
@@ -52,6 +52,8 @@ pub fn patch(set: &mut WorkingSet, patch: &DealPatch) -> DealPatched {
         set.touch_deal(patch.deal);
         let by = patch.by.changed_by();
         history(set, workspace, patch.deal, by, changes.0);
+    } else if is_chosen {
+        set.unstamped_deals.insert((workspace, patch.deal));
     }
     // The conversation may have begun while the deal was closed.
     let is_open = [before.0, status].contains(&DealStatus::Open);
@@ -239,6 +241,25 @@ mod tests {
         assert!(set.dialogue.changed_conversations.is_empty());
         assert!(deal(set, id).edited.is_empty());
         assert_eq!(conversation_by_id(set, conversation_id).closed_at, None);
+    }
+
+    #[test]
+    fn a_product_that_is_confirmed_is_edited_without_a_stamp() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        set.deals.get_mut(&id).expect("the deal").product = Some(product());
+        let product = Some("P-1".to_owned());
+        let confirmed = DealPatch {
+            product,
+            ..wish(id)
+        };
+        assert_eq!(change(set, confirmed.clone()), UNCHANGED);
+        assert_eq!(deal(set, id).edited, ["product"]);
+        assert!(set.changed_deals.is_empty() && set.new_history.is_empty());
+        assert_eq!(set.unstamped_deals.len(), 1);
+        set.unstamped_deals.clear();
+        assert_eq!(change(set, confirmed), UNCHANGED);
+        assert!(set.unstamped_deals.is_empty());
     }
 
     #[test]

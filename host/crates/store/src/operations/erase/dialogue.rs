@@ -2,12 +2,12 @@
 //! tickets.
 
 use super::erasing::{ErasureTx, LOCK_WORK, WORK};
-use crate::Erased;
 use crate::erase::ERASED_ANSWER;
 use crate::operations::prelude::*;
 use crate::operations::remove::{REMOVE_TICKETS, locked, rows_of};
 use crate::sql::Json;
 use crate::tombstones::Removal;
+use crate::{Erased, erased_reference};
 
 statements! {
     static MESSAGES: Sql = sql("
@@ -76,6 +76,8 @@ and gone.external_id = each.external_id                  -- postgres
 where connection_id = :connection_id                     -- sqlite
 and external_id = :external_id                           -- sqlite
 ");
+
+    static ERASED_REFERENCES: Sql = made(|| schema::CHANNEL_REFS.insert(&[], OnConflict::Skip));
 
     static REMOVE_MESSAGES: Sql = made(|| schema::MESSAGES.remove_with("id"));
 
@@ -244,10 +246,27 @@ fn reference(row: &SqlRow<'_>) -> Result<(String, String), StoreError> {
     Ok((row.get("connection_id")?, row.get("external_id")?))
 }
 
+/// Removes channels' ids of messages. Their later statuses are still recognised.
 async fn remove_references(
     work: &mut ErasureTx<'_>,
     locked: &[(String, String)],
 ) -> Result<u64, StoreError> {
+    let until = work.now.plus(limits::ERASED_REFERENCE_RETENTION);
+    let erased: Vec<_> = locked
+        .iter()
+        .map(|(connection_id, external_id)| {
+            args! {
+                workspace_id: work.person.workspace,
+                connection_id,
+                external_id: erased_reference(external_id),
+                message_id: None::<MessageId>,
+                progress: None::<Json>,
+                recipient_id: None::<String>,
+                until_at: Some(until),
+            }
+        })
+        .collect();
+    work.tx.run_each(&ERASED_REFERENCES, &erased).await?;
     let rows: Vec<_> = locked
         .iter()
         .map(|(connection_id, external_id)| args! { connection_id, external_id })

@@ -93,7 +93,7 @@ mod count;
 mod dialogue;
 pub mod erasing;
 mod person;
-mod raw;
+pub mod raw;
 mod record;
 mod standing;
 

@@ -271,6 +271,25 @@ async fn empty(
     })
 }
 
+/// Empties deliveries that name an erased person.
+pub async fn empty_bodies(
+    tx: &mut Tx,
+    deliveries: &BTreeSet<(WorkspaceId, DeliveryId)>,
+) -> Result<(), StoreError> {
+    let notes = json(&[EMPTIED])?;
+    let all: Vec<_> = deliveries
+        .iter()
+        .map(|&(workspace_id, id)| args! { workspace_id, id, notes: notes.clone() })
+        .collect();
+    let ids: Vec<_> = deliveries
+        .iter()
+        .map(|&(workspace_id, id)| args! { workspace_id, id })
+        .collect();
+    tx.run_each(&EMPTY, &all).await?;
+    tx.run_each(&KEYS, &ids).await?;
+    Ok(())
+}
+
 /// Locks the deliveries and their work. Waits until transactions that work on them have ended.
 async fn lock(tx: &mut Tx, workspace: WorkspaceId, deliveries: &[Uuid]) -> Result<(), StoreError> {
     let wanted = rows_of(workspace, deliveries);

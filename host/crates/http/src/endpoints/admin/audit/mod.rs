@@ -111,7 +111,7 @@ fn refused(error: &ApiError, is_confidential: bool, detail: &mut Map<String, Val
             ConflictDetails::Activation(activation) => {
                 detail.insert("needsAccept".to_owned(), json!(activation.accept));
             }
-            ConflictDetails::Ambiguous(_) => {}
+            ConflictDetails::Ambiguous(_) | ConflictDetails::ExternalId { .. } => {}
         }
     }
     match status.is_server_error() {

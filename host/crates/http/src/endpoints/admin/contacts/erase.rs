@@ -35,8 +35,7 @@ describe!(run, |operation| {
 });
 pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> ApiResult {
     let request: EraseRequest = read_json(call, body).await?;
-    let store = &call.http.core.store;
-    let (workspace, person, found_by) = find(store, &request).await?;
+    let (workspace, person, found_by) = find(call, caller, &request).await?;
     call.audit(json!({
         "workspace": workspace.slug,
         "contactId": person.id,
@@ -89,7 +88,12 @@ pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> Api
     })
 }
 
-async fn find(store: &Store, request: &EraseRequest) -> ApiResult<(Workspace, Person, FoundBy)> {
+async fn find(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    request: &EraseRequest,
+) -> ApiResult<(Workspace, Person, FoundBy)> {
+    let store = &call.http.core.store;
     let among = match &request.workspace {
         Some(text) => vec![workspaces::find(store, text).await?],
         None => store.workspaces().await?,
@@ -116,10 +120,27 @@ async fn find(store: &Store, request: &EraseRequest) -> ApiResult<(Workspace, Pe
         if let Some(person) = store.person(workspace.id, &by).await? {
             return Ok((workspace, person, found_by));
         }
+        if request.id.is_none() {
+            // Messages and deliveries may name somebody who is no contact.
+            let (phone, email) = (request.phone.as_deref(), request.email.as_deref());
+            let phone = phone.and_then(|text| phone::normalise(text, &workspace.region).e164);
+            let named = (phone, email.and_then(contact::email));
+            let person = Person::unknown(workspace.id, call.http.core.clock.now(), named);
+            let order = ErasureRequest {
+                found_by,
+                key: caller.key(),
+                unconverted: request.unconverted,
+            };
+            let would = erase::preview(&call.http.pipeline, &person, &order);
+            let would = would.await.map_err(refused)?;
+            if !would.erased.is_empty() || !would.remaining.deliveries.is_empty() {
+                return Ok((workspace, person, found_by));
+            }
+        }
     }
     // The error does not repeat the search value: answers may be logged elsewhere.
     Err(ApiError::NotFound(
-        "There is no such contact. An erased one is found only by the contact's id, which the receipt names. A delivery that has made no contact, such as one in quarantine, is not found by its person: it is removed when its retention ends.".to_owned(),
+        "There is no such contact, and no message or delivery names the person by this phone or address. An erased contact is also found by its id, which the receipt names.".to_owned(),
     ))
 }
 

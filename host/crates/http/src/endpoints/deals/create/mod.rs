@@ -10,7 +10,7 @@ use crate::endpoints::notifications::{
     answer as notification_answer, body as notification, instance,
 };
 use crate::endpoints::prelude::*;
-use crate::error::Family;
+use crate::error::{ConflictDetails, Family};
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
 use crate::zod;
@@ -39,6 +39,11 @@ describe!(create, |mut operation| {
             "product",
             "An unknown property",
             refusal(ErrorCode::PropertyNotFound, "Product 'AP-9' not found: the workspace has no product with this external id. Send bypassProductCheck: true to create the deal without a product."),
+        )])
+        .refuses_with(409, "A deal of yours has the external id.", &[(
+            "taken",
+            "An external id that a deal has",
+            taken(DealId(uuid::uuid!("019cae2b-3f61-7a52-8a10-5c3e2d1f0a77"))).body(Family::Gateway),
         )])
         .refuses(&[422])
         .refuses_with(500, "The template is unknown, or the service failed on this request.", &[(
@@ -72,6 +77,7 @@ pub async fn create(call: &Call<'_>, caller: &PartnerCaller, unread: UnreadBody)
         Created::Misfit(misfits) => {
             Err(zod::issue::invalid(&notification::misfits(&body, &misfits)))
         }
+        Created::ExternalIdTaken(deal_id) => Err(taken(deal_id)),
         Created::Banned => Err(notification::banned()),
         Created::NoProduct => Err(no_product(&named)),
         Created::TwoProducts => Err(two_products(&named)),
@@ -146,6 +152,15 @@ async fn order(
         answer,
         refusal: notification_answer::stored,
     })
+}
+
+fn taken(deal_id: DealId) -> ApiError {
+    ApiError::Conflict {
+        message: format!(
+            "Deal '{deal_id}' has this externalId: change that deal, or send another externalId."
+        ),
+        details: Some(ConflictDetails::ExternalId { deal_id }),
+    }
 }
 
 fn two_products([id, external_id]: &[Option<String>; 2]) -> ApiError {

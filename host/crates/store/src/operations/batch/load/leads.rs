@@ -3,9 +3,10 @@
 
 use super::locked::{LockedRows, WHOLE, asked, ids, place};
 use crate::decide::{
-    Arriving, Claim, ClaimKey, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemPlaces,
-    ItemRecord, Quarantined,
+    Arriving, Claim, ClaimKey, ContactRecord, DealRecord, DeliveryRecord, ExternalId, FetchRecord,
+    ItemPlaces, ItemRecord, Quarantined,
 };
+use crate::erased_key;
 use crate::operations::prelude::*;
 use leadhost_domain::deal::DealStatus;
 
@@ -60,18 +61,18 @@ fenced join fetches as f
   and f.item between each.first and each.last
 ");
 
-    // Looks up all keys of leads at once: a dedupe key by its connection, a contact's key by its
+    // Looks up all keys of leads at once: a dedupe key, as it is or erased, by its connection, a contact's key by its
     // workspace, a product by its external id. Each lead needs three or four lookups, and SQLite would
     // build a table `each` for every one, so its text uses the parameters directly. Products are looked
     // up one by one, because PostgreSQL would read a young table by its workspace instead.
     static KEYS: Sql = sql("
-each (place number, connection_id text, workspace_id uuid, key text, external_id text)
+each (place number, connection_id text, workspace_id uuid, key text, erased_key text, external_id text)
 with claimed as (                                      -- postgres
   select each.place, d.*                               -- postgres
   from each                                            -- postgres
   join dedupe as d                                     -- postgres
     on d.connection_id = each.connection_id            -- postgres
-    and d.key = each.key                               -- postgres
+    and d.key = any (array[each.key, each.erased_key]) -- postgres
   order by d.connection_id, d.key                      -- postgres
   for update of d                                      -- postgres
 )                                                      -- postgres
@@ -99,6 +100,11 @@ select :place as place, workspace_id, delivery_id, item, until_at, deal_id, cont
 from dedupe                                            -- sqlite
 where connection_id = :connection_id                   -- sqlite
 and key = :key                                         -- sqlite
+union all                                              -- sqlite
+select :place, workspace_id, delivery_id, item, until_at, deal_id, contact_id, null -- sqlite
+from dedupe                                            -- sqlite
+where connection_id = :connection_id                   -- sqlite
+and key = :erased_key                                  -- sqlite
 union all                                              -- sqlite
 select :place, workspace_id, null, null, null, null, contact_id, null -- sqlite
 from contact_keys                                      -- sqlite
@@ -174,6 +180,26 @@ from each
 ordered join products as p
   on p.id = each.id
   and (p.workspace_id = each.workspace_id) is true");
+
+    // Two hosts that create deals with one external id take turns, because no row exists that they could
+    // lock.
+    static LOCK_EXTERNAL_IDS: Sql = sql("
+each (partner_id uuid, external_id text)                                               -- postgres
+select pg_advisory_xact_lock(hashtextextended(partner_id || external_id, 0))           -- postgres
+from (select partner_id, external_id from each order by partner_id, external_id) as id -- postgres
+");
+
+    static EXTERNAL_IDS: Sql = sql("
+each (workspace_id uuid, partner_id uuid, external_id text)
+select each.workspace_id, each.partner_id, each.external_id, d.id
+from each
+fenced join deals as d
+  on d.workspace_id = each.workspace_id
+  and d.external_id = each.external_id
+left join connections as s
+  on s.id = d.connection_id
+where coalesce(d.partner_id, s.partner_id) = each.partner_id
+order by d.id desc");
 
     static OWNERS: Sql = sql("
 each (workspace_id uuid, email text)
@@ -353,13 +379,14 @@ enum LookupKey<'a> {
 }
 
 impl<'a> LookupKey<'a> {
-    fn args(&self, place: u32) -> [Arg<'a>; 5] {
+    fn args(&self, place: u32) -> [Arg<'a>; 6] {
         let (connection_id, workspace_id, key, external_id) = match self {
             Self::Claimed((connection, key)) => (Some(connection), None, Some(key), None),
             Self::OfContact((workspace, key)) => (None, Some(*workspace), Some(key), None),
             Self::OfProduct((workspace, id)) => (None, Some(*workspace), None, Some(id)),
         };
-        args! { place, connection_id, workspace_id, key, external_id }
+        let erased_key = connection_id.and(key).and_then(|key| erased_key(key));
+        args! { place, connection_id, workspace_id, key, erased_key, external_id }
     }
 }
 
@@ -508,6 +535,42 @@ pub async fn product_ids(
         })
         .await?;
     set.product_ids.extend(found);
+    Ok(())
+}
+
+/// Waits for other hosts that create deals with these external ids.
+pub async fn lock_external_ids(
+    tx: &mut Tx,
+    wanted: &BTreeSet<ExternalId>,
+) -> Result<(), StoreError> {
+    let ids = wanted.iter();
+    let rows: Vec<_> = ids
+        .map(|(_, partner_id, external_id)| args! { partner_id: *partner_id, external_id })
+        .collect();
+    tx.run_each(&LOCK_EXTERNAL_IDS, &rows).await?;
+    Ok(())
+}
+
+/// Loads the partners' deals with these external ids: the first of each.
+pub async fn external_ids(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    wanted: &BTreeSet<ExternalId>,
+) -> Result<(), StoreError> {
+    let ids = wanted.iter();
+    let rows: Vec<_> = ids
+        .map(|(workspace_id, partner_id, external_id)| {
+            args! { workspace_id: *workspace_id, partner_id: *partner_id, external_id }
+        })
+        .collect();
+    let found: Vec<(ExternalId, DealId)> = tx
+        .rows_each(&EXTERNAL_IDS, &rows, |row| {
+            let partner = row.get("partner_id")?;
+            let key = (row.get("workspace_id")?, partner, row.get("external_id")?);
+            Ok((key, row.get("id")?))
+        })
+        .await?;
+    set.external_ids.extend(found);
     Ok(())
 }
 

@@ -121,7 +121,18 @@ pub async fn all(
     let sends = links.sends.iter().map(|id| stretch(id.0, SEND, SEND));
     let sends: Vec<_> = sends.collect();
     lock_work(tx, &mut locked, &sends).await?;
+    leads::lock_external_ids(tx, &read_set.external_ids).await?;
     let mut people = leads::keys(tx, &mut set, &mut locked, &read_set).await?;
+    // Only who holds the key alone locks those with persons, so two hosts lock them in one order.
+    let further = read_set.claims_of_persons(&set);
+    if !further.is_empty() {
+        read_set.deals_of_claims.extend(further.iter().cloned());
+        let further = ReadSet {
+            claims: further,
+            ..ReadSet::default()
+        };
+        leads::keys(tx, &mut set, &mut locked, &further).await?;
+    }
     read_set.heirs = repairs::heirs(tx, &read_set.heirs_of).await?;
     people.extend(&read_set.heirs);
     leads::others(tx, &mut set, &read_set).await?;
@@ -142,6 +153,7 @@ pub async fn all(
     dialogue::holds(tx, &mut set, &read_set).await?;
     leads::product_ids(tx, &mut set, &read_set.product_ids).await?;
     leads::owners(tx, &mut set, &read_set.owners).await?;
+    leads::external_ids(tx, &mut set, &read_set.external_ids).await?;
     leads::first_agents(tx, &mut set, &read_set.first_agents).await?;
     leads::quarantine(tx, &mut set, &read_set.quarantine).await?;
     Ok((set, locked))

@@ -56,6 +56,14 @@ set number = (select max(number) + 1 from answers), -- sqlite
   external_id = excluded.external_id, request = excluded.request,
   response_head = excluded.response_head, response_body = excluded.response_body");
 
+    static UNSTAMPED: Sql = sql("
+each (workspace_id uuid, id uuid, edited json, provenance json)
+update deals as d
+set edited = each.edited::jsonb, provenance = each.provenance
+from each
+where d.id = each.id
+and d.workspace_id = each.workspace_id");
+
     // The first pause is kept: its reason is what an operator has to look into.
     static PAUSES: Sql = sql("
 each (id text, paused_at time, paused_reason text)
@@ -244,6 +252,19 @@ pub async fn answers(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         })
         .collect::<Result<Vec<_>, StoreError>>()?;
     tx.run_each(&ANSWERS, &rows).await?;
+    Ok(())
+}
+
+/// Saves changes of deals that no export shows.
+pub async fn unstamped(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let deals = set.unstamped_deals.iter();
+    let deals = deals.filter_map(|(workspace, id)| Some((workspace, id, set.deals.get(id)?)));
+    let rows = deals.map(|(workspace_id, id, deal)| {
+        let (edited, provenance) = (json(&deal.edited)?, json(&deal.provenance)?);
+        Ok(args! { workspace_id: *workspace_id, id: *id, edited, provenance })
+    });
+    let rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
+    tx.run_each(&UNSTAMPED, &rows).await?;
     Ok(())
 }
 

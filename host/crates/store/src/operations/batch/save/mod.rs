@@ -12,7 +12,7 @@ mod repairs;
 use crate::Write;
 use crate::operations::batch::load::locked::LockedRows;
 use crate::operations::prelude::*;
-use crate::operations::sweep;
+use crate::operations::{erase, sweep};
 
 /// Saves everything that the batch created and changed, and stamps the rows of feeds.
 /// Fails with [`StoreError::Contended`] if another host created one of the rows in the meantime.
@@ -33,9 +33,11 @@ pub async fn all(
     leads::fetches(tx, set).await?;
     queue::save(tx, set, locked, writes).await?;
     leads::answers(tx, set).await?;
+    erase::raw::empty_bodies(tx, &set.emptied).await?;
     leads::changed_claims(tx, set, locked).await?;
     dialogue::changes(tx, set, locked).await?;
     leads::pauses(tx, set).await?;
+    leads::unstamped(tx, set).await?;
     // Last before the clocks: these rows are not locked in the order of the others, so nothing but
     // the clocks may be waited for while they are locked. Deliveries that another host evicts too,
     // or has claimed since they were loaded, are left to it. The quarantine then exceeds its bound
