@@ -365,13 +365,6 @@ impl ApiError {
                 message,
                 error: reason(status),
                 code,
-                deal_id: match self {
-                    Self::Conflict {
-                        details: Some(ConflictDetails::ExternalId { deal_id }),
-                        ..
-                    } => Some(*deal_id),
-                    _ => None,
-                },
             }),
             Family::Notification => serde_json::to_value(NotificationError {
                 success: false,
@@ -532,9 +525,6 @@ pub struct GatewayError<'a> {
     /// The reason phrase of the status.
     error: &'a str,
     code: ErrorCode,
-    /// With `external_id_taken`: the deal that has the external id.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deal_id: Option<DealId>,
 }
 
 /// An error of `POST /send-notification`.

@@ -40,7 +40,7 @@ describe!(create, |mut operation| {
             "An unknown property",
             refusal(ErrorCode::PropertyNotFound, "Product 'AP-9' not found: the workspace has no product with this external id. Send bypassProductCheck: true to create the deal without a product."),
         )])
-        .refuses_with(409, "A deal of yours has the external id.", &[(
+        .refuses_with(409, "A deal of yours has the external id. The body has its id as `dealId`, too.", &[(
             "taken",
             "An external id that a deal has",
             taken(DealId(uuid::uuid!("019cae2b-3f61-7a52-8a10-5c3e2d1f0a77"))).body(Family::Gateway),
