@@ -115,7 +115,9 @@ mod tests {
         );
         assert_eq!(shared.add(&id, &right, "9", "Bia"), None);
         assert_eq!(shared.last.lock().expect("held")[&id].leads.len(), 1);
-        (0..LEADS * 2).for_each(|_| drop(shared.add(&id, &right, "9", "Bia")));
+        for _ in 0..LEADS * 2 {
+            shared.add(&id, &right, "9", "Bia");
+        }
         assert_eq!(shared.last.lock().expect("held")[&id].leads.len(), LEADS);
     }
 }
