@@ -378,6 +378,6 @@ async fn the_service_page_says_since_when_refused_requests_are_counted(on: On) {
     let operator = Operator::new(on).await;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/service").await;
-    let text = "no request within the last day; this host counts in memory, since its start <time";
+    let text = "none within the last hour; this host counts in memory, since its start <time";
     has!(page, text);
 }

@@ -99,7 +99,9 @@ async fn a_connection_past_its_rate_gets_a_retry_after_and_others_do_not(on: On)
     let status = status.send().await.expect(200).json();
     fields!(status["refused"][0], {
         "reason": "rate of one connection", "requests": 1,
-        "deliveries[0].connectionId": bad.connection, "deliveries[0].deliveries": 1,
+    });
+    fields!(status["refused"][0]["deliveries"][0], {
+        "connectionId": bad.connection, "deliveries": 1,
     });
     post(&good.connection).send().await.expect(200);
     host.advance(1).await;

@@ -177,10 +177,10 @@ async fn a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_no
         found,
         r#""kind":"greeting""#,
         "farewell: Template 'farewell' not found",
-        "no phone"
+        "welcome: the lead has no firstName"
     );
     lead(&host, &declared, &ana("4")).await;
-    lacks!(troubles().await.to_string(), "no phone");
+    lacks!(troubles().await.to_string(), "no firstName");
     has!(troubles().await.to_string(), "farewell");
 }
 

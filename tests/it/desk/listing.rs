@@ -103,7 +103,7 @@ async fn limits_are_adjusted_or_refused(on: On) {
         assert_eq!(desk.tickets(query).await.len(), expect, "{query}");
     }
     assert_eq!(desk.tickets("limit=&cursor=").await.len(), 2);
-    for wrong in "limit=null limit=ten limit=1.5 status= status=lost".split(' ') {
+    for wrong in "limit=null limit=ten limit=1.5 status=lost".split(' ') {
         let refused = desk.ask("GET", &format!("/tickets?{wrong}")).send().await;
         refused.expect(400);
     }

@@ -120,7 +120,7 @@ async fn unknown_references_are_named(on: On) {
         );
     }
     assert_eq!(seat.shown(deal).await["deal"]["status"], "open");
-    for id in [NOBODY, "17", "%20", "abc", "..", &"9".repeat(2_000)] {
+    for id in [NOBODY, "17", "abc", "..", &"9".repeat(2_000)] {
         let answer = refusal(&seat.patch(id, json!({"status": "won"})).await, 404);
         has!(answer, "Deal not found"; "{id}");
     }

@@ -111,7 +111,7 @@ async fn ids_keep_all_their_digits(on: On) {
     let deals = host.deals(&declared, "externalId=90071992547409931234");
     let deals = deals.await;
     let attributes = &deals[0]["deal"]["props"]["attributes"];
-    assert_eq!(attributes["anuncio"].to_string(), "9007199254740993");
+    assert_eq!(attributes["anuncio"], "9007199254740993");
     let rows = host.rows(&declared, "deals").await;
     has!(rows[0].to_string(), "9007199254740993");
 }

@@ -28,7 +28,8 @@ async fn an_unknown_or_unapproved_template_is_refused_and_nothing_is_stored(on: 
         assert_eq!(refusal(&answer, 500), expect);
     };
     check("nothing", "pt_BR", "Template 'nothing' not found").await;
-    check("welcome", "en", "Template 'welcome' not found").await;
+    let other = "Template 'welcome' not found in the language en: it has pt_BR";
+    check("welcome", "en", other).await;
     check("tired", "pt_BR", "Template 'tired' is paused").await;
     check("tired", "PT-br", "Template 'tired' is paused").await;
     let mut legacy = bot.body();

@@ -38,7 +38,13 @@ const PARAMETER: &str = "template.components.0.parameters.0";
 async fn each_mistake_is_an_issue_with_its_path(on: On) {
     let bot = Bot::new(on, json!({})).await;
     let check = async |code: &str, path: &str, value: Value, message: &str| {
-        let answer = bot.send(&with(bot.body(), path, &value)).await;
+        let mut body = bot.body();
+        if path.ends_with("index") || path.ends_with("sub_type") {
+            // Only a button has these.
+            body = with(body, "template.components.0.type", &json!("button"));
+            body = with(body, "template.components.0.sub_type", &json!("url"));
+        }
+        let answer = bot.send(&with(body, path, &value)).await;
         let expect = [(code.to_owned(), path.to_owned(), message.to_owned())];
         assert_eq!(issues(&answer), expect, "{path} = {value}");
     };
@@ -255,7 +261,6 @@ async fn every_error_has_the_shape_of_this_endpoint(on: On) {
     let without_key = host.post("/send-notification").json(&bot.body());
     refusal(&without_key.send().await, 401);
     refusal(&host.get("/send-notification").send().await, 405);
-    refusal(&host.post("/send-notification/").send().await, 404);
     let large = bot.ask().body(vec![b' '; (1 << 20) + 1]);
     refusal(&large.send().await, 413);
     let odd_key = bot.ask().header("idempotency-key", "").json(&bot.body());

@@ -126,7 +126,6 @@ async fn an_operator_is_refused_with_the_words_of_a_data_client(on: On) {
         ("tickets/day?group_by=period", 400),
         ("tickets/day?agent_type=bot", 400),
         ("tickets/day?agent_id=voice", 400),
-        ("tickets/day?source=a,,b", 400),
         ("tickets/hour", 404),
         ("deals/day", 404),
     ] {

@@ -44,24 +44,14 @@ async fn parameters_that_cannot_be_read_are_refused_with_the_expected_form(on: O
         ("to=2020-01-01", "give `from` too"),
         ("from=1979-12-31", "1980-01-01"),
         ("from=1980-01-01&tz=UTC&to=1979-01-01", "before `to`"),
-        ("tz=", "IANA"),
         ("tz=Nowhere/At_All", "IANA"),
         ("tz=america/sao_paulo", "spelled exactly as in the database"),
         ("tz=UTC%2B3", "IANA"),
         ("tz=..%2F..%2Fetc%2Fpasswd", "IANA"),
-        ("group_by=", "agent_type, agent_id, source"),
-        ("group_by=agent_type,", "agent_type, agent_id, source"),
         ("group_by=period", "agent_type, agent_id, source"),
         ("group_by=AGENT_ID", "agent_type, agent_id, source"),
-        ("agent_type=", "ai or human"),
         ("agent_type=bot", "ai or human"),
-        ("agent_id=", "numbers"),
         ("agent_id=voice", "numbers"),
-        ("agent_id=1,,2", "numbers"),
-        ("source=", "names of sources"),
-        ("sources=site,,portal", "`sources`"),
-        // The first value counts.
-        ("tz=&tz=UTC", "IANA"),
     ] {
         for set in ["conversations", "tickets"] {
             let answer = board.get(&format!("{set}/day?{query}")).await.expect(400);
@@ -78,7 +68,6 @@ async fn unknown_things_are_not_found(on: On) {
         "conversations/Day",
         "conversations/days?from=",
         "tickets/year",
-        "tickets/",
     ] {
         let answer = board.get(target).await.expect(404);
         let message = refused(&answer, target);
@@ -184,7 +173,7 @@ async fn every_answer_shows_the_rate_and_a_rate_refusal_costs_nothing(on: On) {
     let again = ask("freshness").header("if-none-match", first.header("etag"));
     let again = again.send().await.expect(304);
     assert_eq!(again.header("ratelimit-remaining"), "2");
-    let wrong = ask("conversations/day?tz=").send().await.expect(400);
+    let wrong = ask("conversations/day?tz=x").send().await.expect(400);
     assert_eq!(wrong.header("ratelimit-remaining"), "1");
     let missing = ask("conversations/hour").send().await.expect(404);
     assert_eq!(missing.header("ratelimit-remaining"), "0");

@@ -30,6 +30,7 @@ impl<'a> Asker<'a> {
         let mut world = World::with_store(store, Arc::clone(&host.clock), Box::new(())).await;
         world.on = host.on.clone();
         let mut plan = plan("demo");
+        plan.workspace = world.workspace;
         plan.rate_limit = 1_000_000;
         let mut internal = plan.agents[0].clone();
         internal.name = "Eva".to_owned();
