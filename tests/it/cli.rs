@@ -444,6 +444,7 @@ fn a_repair_is_followed_shown_and_undone(service: &Service, folder: &Path, key: 
     has!(service.fail(&undo), "a repair can be undone only once");
 }
 
+#[track_caller]
 fn products_go_and_unknown_ones_are_named(service: &Service, folder: &Path) {
     let homes = folder.join("homes.csv");
     std::fs::write(&homes, "externalId,name\nA,Casa azul\nB,Casa verde\n").unwrap();

@@ -214,6 +214,7 @@ async fn no_line_has_personal_data(on: On) {
 }
 
 /// Checks that each line of an answered request names its trace, and names it once.
+#[track_caller]
 fn traced_once(log: &str) {
     let mut lines = 0;
     for line in log

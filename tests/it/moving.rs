@@ -358,6 +358,7 @@ secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-tok
 
 /// Adds values that a host does not write yet, and values that a database
 /// cannot store.
+#[track_caller]
 fn touch_up(file: &Path) {
     let connection = Connection::open(file).unwrap();
     for sql in [

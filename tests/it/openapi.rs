@@ -111,6 +111,7 @@ ask.json(&body).send().await.status == 200 })
 
     /// Returns the path with ids of this world, once for each word of an
     /// enumeration.
+    #[track_caller]
     fn targets(&self, operation: &Operation) -> Vec<String> {
         let webhook = self.declared.webhook("voice");
         let token = webhook.rsplit('/').next().expect("a token").to_owned();
@@ -191,6 +192,7 @@ ask.json(&body).send().await.status == 200 })
     }
 
     /// The same with the key that the operation requires.
+    #[track_caller]
     fn ask_with_key(&self, operation: &Operation, target: &str) -> Ask {
         let ask = self.ask(operation, target);
         let way = operation.description["security"][0].as_object();

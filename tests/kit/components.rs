@@ -14,6 +14,7 @@ pub fn target() -> PathBuf {
 
 /// Reads a component that must exist: a plugin (`plugins/example-form.wasm`),
 /// or one of the guests that the tests come with.
+#[track_caller]
 pub fn component(file: &str) -> Vec<u8> {
     let path = target().join(file);
     std::fs::read(&path).unwrap_or_else(|error| {

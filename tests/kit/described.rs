@@ -16,6 +16,7 @@ static VALIDATORS: LazyLock<Mutex<HashMap<String, &'static SchemaValidator>>> =
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::document(Surface::Admin));
 
+#[track_caller]
 pub fn check(method: &str, target: &str, answer: &Answer) {
     let path = target.split('?').next().unwrap_or_default();
     if method == "HEAD" {

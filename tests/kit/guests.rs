@@ -45,6 +45,7 @@ pub fn sandbox() -> Vec<u8> {
 }
 
 /// The component of a crate that is compiled without WASI.
+#[track_caller]
 pub fn rust_component(package: &str) -> Vec<u8> {
     static BUILT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,6 +248,7 @@ fn export_empty(component: &mut Component, interface: &str, index: u32) {
 const UNKNOWN: &str = "wasm32-unknown-unknown";
 const WASI: &str = "wasm32-wasip2";
 
+#[track_caller]
 fn compile(package: &str, triple: &str) -> Vec<u8> {
     // `cargo xtask test` has built them.
     if std::env::var_os("LEADHOST_TEST_BUILT").is_none() {

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 pub trait Json {
+    #[track_caller]
     fn text(&self) -> &str;
+    #[track_caller]
     fn list(&self) -> &Vec<Value>;
 }
 

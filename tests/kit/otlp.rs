@@ -181,6 +181,7 @@ impl TraceGaps {
     }
 
     /// Checks that no place was wide in all traces.
+    #[track_caller]
     pub fn assert_narrow(&self) {
         let wide: Vec<_> = self.wide().collect();
         assert!(
@@ -297,6 +298,7 @@ fn received(span: &Span) -> ReceivedSpan {
     }
 }
 
+#[track_caller]
 fn texts(attributes: &[KeyValue]) -> impl Iterator<Item = (String, String)> {
     attributes.iter().map(|one| {
         let value = one.value.as_ref().and_then(|any| any.value.as_ref());

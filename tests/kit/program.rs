@@ -8,6 +8,7 @@ use crate::components::target;
 
 /// Returns the program, built once in a run, or the one that `LEADHOST_PROGRAM`
 /// names.
+#[track_caller]
 pub fn binary() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
@@ -29,6 +30,7 @@ pub fn binary() -> PathBuf {
 
 /// Compiles one C file into a library for `LD_PRELOAD`, to replace functions of
 /// the system's library.
+#[track_caller]
 pub fn preloaded(folder: &Path, source: &str) -> PathBuf {
     let name = Path::new(source).file_stem().expect("a file of C");
     let library = folder.join(name).with_extension("so");

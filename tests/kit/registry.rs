@@ -48,6 +48,7 @@ impl Registry {
     }
 
     #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
+    #[track_caller]
     fn start(is_closed: bool) -> Option<Self> {
         if Command::new("docker-registry")
             .arg("--version")

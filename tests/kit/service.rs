@@ -173,6 +173,7 @@ impl Service {
 
     /// The same with another build, or with a program that replaces itself with the service:
     /// the process that this command starts must become the service.
+    #[track_caller]
     pub fn start_as(program: Command, on: &On, folder: &Path, arguments: &[&str]) -> Self {
         let arguments = [&SERVE, &PATIENCE[..], arguments].concat();
         share_compiled_code(folder);

@@ -10,6 +10,7 @@ pub fn sized<T>(small: T, full: T) -> T {
 }
 
 /// Returns the number in this variable, or the default.
+#[track_caller]
 pub fn given(variable: &str, otherwise: u64) -> u64 {
     let Some(text) = std::env::var_os(variable) else {
         return otherwise;

@@ -86,6 +86,7 @@ fn status(service: &Service) -> Value {
     service.json("etl status")
 }
 
+#[track_caller]
 fn conversations(status: &Value) -> &Value {
     let set = &status["metricSets"][0];
     assert_eq!(set["metricSet"], "conversations");

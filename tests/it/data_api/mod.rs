@@ -22,6 +22,7 @@ async fn page(host: &Host, seeded: &Seeded, rest: &str) -> Value {
     export(host, seeded, rest).send().await.expect(200).json()
 }
 
+#[track_caller]
 fn rows(page: &Value) -> &Vec<Value> {
     let rows = page["data"].list();
     assert_eq!(page["count"], rows.len());

@@ -68,6 +68,7 @@ impl Secured {
     }
 }
 
+#[track_caller]
 fn unreachable(error: EgressError) -> String {
     let EgressError::Unreachable { reason, .. } = error else {
         panic!("{error}");

@@ -12,11 +12,13 @@ use super::remote_server::{RemoteServer, egress, reset, until_closed};
 
 const DEADLINE: Duration = Duration::from_secs(3);
 
+#[track_caller]
 fn no_answer(error: &EgressError) {
     assert!(matches!(error, EgressError::NoAnswer { .. }), "{error}");
     assert!(error.may_be_sent() && error.is_transient());
 }
 
+#[track_caller]
 fn unreachable(error: &EgressError) {
     assert!(matches!(error, EgressError::Unreachable { .. }), "{error}");
     assert!(!error.may_be_sent() && error.is_transient());

@@ -191,6 +191,7 @@ struct AnswerCounts {
 }
 
 impl AnswerCounts {
+    #[track_caller]
     fn add(&mut self, name: &'static str, (answer, took): (Option<Answer>, Duration)) {
         match &answer {
             None => self.refused += 1,

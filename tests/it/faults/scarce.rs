@@ -63,6 +63,7 @@ async fn with_256_files_idle_connections_make_room_and_leads_are_still_accepted(
     figures::record("files", Some(&hosts.on), None, &figure);
 }
 
+#[track_caller]
 fn number_of(metrics: &str, name: &str) -> u64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name));
     let number = line.and_then(|line| line.trim().parse().ok());

@@ -102,6 +102,7 @@ impl CutOffHost {
     /// under way: no line for each refused request. Before the loss is known, a busy machine
     /// gives jobs the time to fail more than once. A machine that is too busy to answer for
     /// seconds is lost and found once more.
+    #[track_caller]
     fn said_little(&self) {
         let log = self.service.log();
         let (mut losses, mut returns) = (0, 0);

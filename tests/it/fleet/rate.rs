@@ -27,6 +27,7 @@ async fn hammer(hosts: &Arc<[Host; 3]>, key: &PlainKey, each: usize) -> Vec<Answ
     answers
 }
 
+#[track_caller]
 fn served(answers: &[Answer]) -> usize {
     for answer in answers {
         assert!([200, 429].contains(&answer.status), "{answer:?}");

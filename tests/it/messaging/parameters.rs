@@ -206,6 +206,7 @@ async fn a_parameter_that_cannot_be_mended_is_refused_before_anything_is_stored(
 }
 
 /// Returns the paths of the issues in a refusal.
+#[track_caller]
 fn paths(message: &str) -> Vec<String> {
     let issues: Value = serde_json::from_str(message)
         .unwrap_or_else(|error| panic!("{error}: {message} lists no issues"));

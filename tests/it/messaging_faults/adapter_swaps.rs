@@ -38,6 +38,7 @@ fn word(number: usize) -> String {
     format!("indiv{number:05}")
 }
 
+#[track_caller]
 fn version(number: usize) -> Vec<u8> {
     let mut bytes = guests::rust_component(ADAPTER);
     let windows = bytes.windows(WORD.len()).enumerate();
@@ -109,6 +110,7 @@ async fn activate(world: &Messaging, host: &Service, number: usize) -> Answered 
 
 /// Checks that no notification that began after an activation was answered was
 /// sent by an older version.
+#[track_caller]
 fn assert_calls_were_new(world: &Messaging, sent: &LoadResult, answered: &[Answered]) {
     let mut began: BTreeMap<&str, Instant> = BTreeMap::new();
     for attempt in &sent.attempts {

@@ -38,6 +38,7 @@ impl StoredMessages {
         stored
     }
 
+    #[track_caller]
     pub fn state(&self, message: &str) -> &str {
         let row = self.out.get(message);
         let row = row.unwrap_or_else(|| panic!("{message} is not there"));
@@ -56,6 +57,7 @@ impl StoredMessages {
 
     /// Checks that every acknowledged notification has its message, and none
     /// has two.
+    #[track_caller]
     pub fn assert_hold(&self, sent: &LoadResult) {
         sent.assert_well_formed();
         let mut of: BTreeMap<&str, &str> = BTreeMap::new();
@@ -74,6 +76,7 @@ impl StoredMessages {
     }
 
     /// Checks that the provider accepted no message twice, and only known ones.
+    #[track_caller]
     pub fn assert_once(&self, world: &Messaging) {
         let mut taken = BTreeSet::new();
         for accepted in world.whatsapp.accepted() {
@@ -92,6 +95,7 @@ impl StoredMessages {
     }
 
     /// Checks that exactly the statuses and answers of the phones are stored.
+    #[track_caller]
     pub fn assert_events(&self, story: &Story) {
         for accepted in &story.read {
             let message = accepted.send.opaque.as_deref().expect("it is ours");

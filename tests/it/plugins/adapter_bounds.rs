@@ -10,6 +10,7 @@ use leadhost_plugin::CallError;
 
 use super::adapters::Adapters;
 
+#[track_caller]
 fn rule<T: Debug>(answer: Result<T, CallError>, named: &str) {
     let error = answer.unwrap_err();
     assert!(matches!(error, CallError::Refused { .. }), "{error}");

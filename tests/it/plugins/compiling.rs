@@ -151,6 +151,7 @@ fn with_child(overrides: &[(&str, &str)]) -> Bench {
 
 /// Replaces the compiler by a shell script, whose third argument is the file for the
 /// machine code.
+#[track_caller]
 fn with_script(overrides: &[(&str, &str)], script: &str) -> Bench {
     let data = tempfile::tempdir().unwrap();
     let program = data.path().join("compiler");

@@ -144,6 +144,7 @@ allow = [{{ url = "http://{address}", private = true }}]
 
 const ROLLOUT: &str = "/misbehave-adapter/rollout";
 
+#[track_caller]
 pub fn field<'a>(sends: &'a Value, name: &str) -> &'a Value {
     let fields = sends["fields"].list();
     let found = fields.iter().find(|one| one["field"] == name);

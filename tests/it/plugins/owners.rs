@@ -78,6 +78,7 @@ fn words(result: Result<(), DeployError>) -> Vec<AcceptWord> {
     concerns.filter_map(|one| one.accept).collect()
 }
 
+#[track_caller]
 pub(super) fn concerns(result: Result<(), DeployError>) -> Vec<Concern> {
     match result {
         Err(DeployError::Refused { concerns, .. }) => concerns,

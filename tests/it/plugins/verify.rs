@@ -109,6 +109,7 @@ async fn send(host: &Host, address: &str, deliveries: usize) {
     }
 }
 
+#[track_caller]
 fn field<'a>(verified: &'a Value, name: &str, change: &str) -> &'a Value {
     let fields = verified["fields"].list();
     let found = fields

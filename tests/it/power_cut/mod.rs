@@ -167,6 +167,7 @@ impl Day {
 impl Record {
     /// Checks that everything in the folder is in the record: nothing bypassed the
     /// recorder.
+    #[track_caller]
     fn assert_whole(&self, folder: &Path) {
         let mut disk = Disk::new(self);
         disk.advance(self.deeds.len());

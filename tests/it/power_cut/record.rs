@@ -19,6 +19,7 @@ pub struct Recorder {
 impl Recorder {
     /// # Panics
     /// If there is no C compiler, which Rust's linker needs too.
+    #[track_caller]
     pub fn new(tools: &Path, folder: &Path) -> Self {
         let library = tools.join("record.so");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/it/power_cut/record.c");
@@ -118,6 +119,7 @@ pub struct Record {
 const HEAD: usize = 32;
 
 impl Record {
+    #[track_caller]
     fn parse(bytes: Vec<u8>) -> Self {
         let mut files = RecordedFiles::default();
         let mut deeds = Vec::new();
@@ -194,6 +196,7 @@ struct RecordedFiles {
 }
 
 impl RecordedFiles {
+    #[track_caller]
     fn file(&self, inode: u64) -> FileId {
         let file = self.inodes.get(&inode);
         *file.unwrap_or_else(|| panic!("file {inode} was there before the record"))

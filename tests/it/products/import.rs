@@ -93,6 +93,7 @@ fn ndjson(products: &[(&str, &str)]) -> String {
     products.iter().map(line).collect()
 }
 
+#[track_caller]
 fn counts(report: &Value) -> [u64; 5] {
     ["created", "changed", "kept", "removed", "refused"]
         .map(|name| report[name].as_u64().unwrap_or_else(|| panic!("{report}")))

@@ -20,6 +20,7 @@ fn act(world: &World, label: &str, target: &str) -> Act {
     }
 }
 
+#[track_caller]
 fn assert_chain(rows: &[AuditRow]) {
     let mut before: Option<&AuditRow> = None;
     for row in rows {

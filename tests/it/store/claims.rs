@@ -111,6 +111,7 @@ pub async fn waiting_work_is_counted_by_connection(world: &World) {
     assert_eq!(counts, [(world.site.clone(), 3)]);
 }
 
+#[track_caller]
 fn ids(jobs: &[Job]) -> Vec<DeliveryId> {
     jobs.iter()
         .map(|job| match job {

@@ -544,6 +544,7 @@ pub fn statuses(items: &[ItemOutcome]) -> Vec<ItemStatus> {
     items.iter().map(|item| item.status).collect()
 }
 
+#[track_caller]
 pub fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,

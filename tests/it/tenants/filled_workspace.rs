@@ -175,6 +175,7 @@ impl FilledWorkspace {
     }
 }
 
+#[track_caller]
 pub fn text(value: &Value) -> String {
     value
         .as_str()

@@ -192,6 +192,7 @@ fn a_start_names_the_file_that_is_no_certificate() {
     has!(refusal(&files), "cannot read server.tls_key = ", "key.pem");
 }
 
+#[track_caller]
 fn refusal(files: &CertificateFiles) -> String {
     let certificate = files.path("cert.pem");
     let certificate = format!("server.tls_certificate={}", certificate.display());

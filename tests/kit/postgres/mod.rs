@@ -53,6 +53,7 @@ pub async fn private() -> Option<Server> {
     }
 }
 
+#[track_caller]
 fn left_out<T>(reason: &str) -> Option<T> {
     let required = std::env::var_os(REQUIRE).is_some_and(|value| value == "1");
     assert!(

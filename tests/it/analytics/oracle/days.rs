@@ -62,6 +62,7 @@ impl Days {
 }
 
 /// In quarters of an hour.
+#[track_caller]
 fn offset_at(zone: Tz, quarter: i64) -> i64 {
     let at = DateTime::from_timestamp_micros(quarter * QUARTER).expect("a time");
     let seconds = zone.offset_from_utc_datetime(&at.naive_utc()).fix();

@@ -102,6 +102,7 @@ pub struct Stored {
     pub state: MessageState,
 }
 
+#[track_caller]
 pub fn stored(written: WriteOutcome) -> Stored {
     match outcome!(written, Notified) {
         Notified::Stored {
@@ -249,6 +250,7 @@ pub fn error(code: &str, category: Category) -> ChannelError {
     }
 }
 
+#[track_caller]
 pub fn at(state: MessageState, at: Micros) -> MessageProgress {
     let mut progress = MessageProgress::default();
     let field = match state {

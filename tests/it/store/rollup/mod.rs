@@ -214,6 +214,7 @@ pub async fn asked(world: &World, scope: &Scope, query: &CellQuery<'_>) -> Rollu
     world.rollup_cells(scope, query).await.unwrap()
 }
 
+#[track_caller]
 pub fn table(cells: &RollupCells) -> Table {
     let keys: BTreeMap<_, _> = cells
         .keys

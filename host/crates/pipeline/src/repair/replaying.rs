@@ -1,6 +1,8 @@
 //! Replays the deliveries of a repair, oldest first. Every second, and after some deliveries, the
 //! place and the counts are stored.
 
+use std::collections::VecDeque;
+
 use super::parting;
 use super::pass::RepairPass;
 use crate::prelude::*;
@@ -63,16 +65,15 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
 async fn all(pass: &mut RepairPass<'_>, ids: &[DeliveryId]) -> Result<bool, StoreError> {
     let mut recorded = Instant::now();
     let mut since = 0;
-    let mut left = ids;
-    while !left.is_empty() {
-        if !pass.goes_on().await? {
+    let mut done = 0;
+    let mut prepared = VecDeque::new();
+    while done < ids.len() {
+        let goes_on = pass.goes_on().await?;
+        if !goes_on || is_active(pass) {
+            release(pass, &mut prepared).await;
             record(pass).await?;
-            return Ok(false);
-        }
-        if is_active(pass) {
-            record(pass).await?;
-            if !is_activated(pass).await? {
-                // This host follows the activation of another version later than others.
+            if !goes_on || !is_activated(pass).await? {
+                // The repair has ended, or this host follows the activation of another version later than others.
                 return Ok(false);
             }
             let why = "the version became active again".to_owned();
@@ -80,28 +81,34 @@ async fn all(pass: &mut RepairPass<'_>, ids: &[DeliveryId]) -> Result<bool, Stor
             return Ok(false);
         }
         let began = Instant::now();
-        // Beside live traffic, a pause comes after each one.
-        let most = if pass.is_live() {
-            1
-        } else {
-            limits::REPAIR_AT_ONCE
-        };
-        let (ids, later) = left.split_at(most.min(left.len()));
-        left = later;
-        // The commits have the order of the deliveries: a later one may change what an earlier one made.
-        let mut prepared = ids.iter().zip(prepare(pass, ids).await?);
-        while let Some((id, first)) = prepared.next() {
-            let Some(outcome) = one(pass, *id, first).await? else {
-                for (_, rest) in prepared {
-                    replay::release_prepared(pass.pipeline, rest).await;
-                }
-                record(pass).await?;
-                return Ok(false);
+        if prepared.is_empty() {
+            // Beside live traffic, a pause comes after each one.
+            let most = if pass.is_live() {
+                1
+            } else {
+                limits::REPAIR_AT_ONCE
             };
-            pass.repair.counts.add(outcome);
-            pass.repair.cursor = Some(*id);
-            since += 1;
+            let end = ids.len().min(done + most);
+            prepared = prepare(pass, &ids[done..end]).await?.into();
         }
+        let committing = Instant::now();
+        // The commits have the order of the deliveries: a later one may change what an earlier one made.
+        let outcome = match prepared.pop_front() {
+            Some(first) => one(pass, ids[done], first).await?,
+            None => None,
+        };
+        let Some(outcome) = outcome else {
+            release(pass, &mut prepared).await;
+            record(pass).await?;
+            return Ok(false);
+        };
+        if committing.elapsed() >= AGAIN {
+            // One that waited: those behind it may have changed meanwhile.
+            release(pass, &mut prepared).await;
+        }
+        pass.repair.counts.add(outcome);
+        pass.repair.cursor = Some(ids[done]);
+        (since, done) = (since + 1, done + 1);
         if since >= RECORDED || recorded.elapsed() >= RECORD {
             if !record(pass).await? {
                 return Ok(false);
@@ -111,6 +118,13 @@ async fn all(pass: &mut RepairPass<'_>, ids: &[DeliveryId]) -> Result<bool, Stor
         pass.give_way(began).await;
     }
     record(pass).await
+}
+
+/// Gives up the claims of deliveries that are not committed.
+async fn release(pass: &RepairPass<'_>, prepared: &mut VecDeque<Prepared>) {
+    for one in prepared.drain(..) {
+        replay::release_prepared(pass.pipeline, one).await;
+    }
 }
 
 /// Stores the progress. Returns false if the repair was ended, or another host has taken it.
