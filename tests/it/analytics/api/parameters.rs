@@ -180,7 +180,7 @@ async fn every_answer_shows_the_rate_and_a_rate_refusal_costs_nothing(on: On) {
     for _ in 0..3 {
         let over = ask("tickets/day").send().await.expect(429);
         assert_eq!(over.header("retry-after"), "15");
-        assert_eq!(over.header("ratelimit"), "\"workspace\";r=0;t=60");
+        assert_eq!(over.header("ratelimit"), "\"workspace\";r=0;t=15");
         assert!(over.json()["error"].is_string());
     }
     host.advance(15).await;
