@@ -44,14 +44,18 @@ impl Lead {
     /// Takes words for nothing and templates that were not filled out of the fields: a lead whose id is
     /// one has none. Such an id, name, message or source stays as an attribute.
     pub fn take_nothings(&mut self) {
-        let fields: [(&str, &mut Option<String>, fn(&str) -> bool); 5] = [
-            ("externalId", &mut self.external_id, is_no_id),
-            ("name", &mut self.name, is_nothing),
-            ("message", &mut self.message, is_nothing),
-            ("occurredAt", &mut self.occurred_at, is_nothing),
-            ("source", &mut self.source, is_nothing),
+        let fields = [
+            ("externalId", &mut self.external_id),
+            ("name", &mut self.name),
+            ("message", &mut self.message),
+            ("occurredAt", &mut self.occurred_at),
+            ("source", &mut self.source),
         ];
-        for (field, text, is_none) in fields {
+        for (field, text) in fields {
+            let is_none = match field {
+                "externalId" => is_no_id,
+                _ => is_nothing,
+            };
             if let Some(word) = text
                 .take_if(|text| is_none(text))
                 .filter(|word| !word.trim().is_empty())
