@@ -55,7 +55,7 @@ pub fn rank(contact: &Value) -> Option<u8> {
                 Value::Array(words) => words,
                 word => std::slice::from_ref(word),
             };
-            for word in words.iter().filter_map(|word| text_of_node(word)) {
+            for word in words.iter().filter_map(text_of_node) {
                 best = best.min(rank_of_word(&fold(&word)));
             }
         }

@@ -235,7 +235,7 @@ impl<'a> Record<'a> {
             ranks.borrow_mut().insert(std::ptr::from_ref(node), rank);
             text(node, around)
         };
-        let mut found = self.read(field, true, &text, |_, text| fits(text));
+        let mut found = self.read(field, true, text, |_, text| fits(text));
         // The order of the sources is the configured one.
         found.sort_by_key(|found| {
             let source = field
