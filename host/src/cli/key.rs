@@ -60,7 +60,7 @@ enum KeyKindChoice {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum KeyRole {
-    /// Reads, checks and compares
+    /// Reads, and compares stored versions
     Viewer,
     /// Also activates versions, replays, pauses and erases
     Operator,

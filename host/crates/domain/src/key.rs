@@ -13,7 +13,7 @@ use super::word::words;
 words! {
     /// The rights of an admin key. Each role includes the rights of those before it.
     Role: "the role of a key" {
-        /// Reads, checks and compares.
+        /// Reads, and compares stored versions.
         Viewer = "viewer",
         /// Also activates versions, replays, pauses, and erases.
         Operator = "operator",
