@@ -16,7 +16,7 @@ pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<Stri
     known.or_else(|| read(&rearranged(&text).filter(|_| formats.is_empty())?))
 }
 
-/// Returns the text of a time: a scalar's, or that of an object in which a database has it, such as
+/// Returns the text of a time, from a scalar or from an object in which a database has it, such as
 /// `{"_seconds": …, "_nanoseconds": …}` or `{"$date": …}`.
 pub fn text(value: &Value) -> Option<String> {
     let Value::Object(fields) = value else {
@@ -84,7 +84,7 @@ fn rearranged(text: &str) -> Option<String> {
 /// More than the longest of these times, whose comment names a zone in words.
 const MAX_BYTES: usize = 120;
 
-/// Returns the offset of a zone: of `GMT-0300`, and of the names that RFC 822 has for those of North America.
+/// Returns the offset of a zone: of `GMT-0300`, and of the names that RFC 822 has for zones of North America.
 fn iso_zone(zone: &str) -> String {
     const NAMES: [&str; 8] = ["EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT"];
     if let Some(at) = NAMES.iter().position(|name| *name == zone) {

@@ -243,7 +243,7 @@ async fn the_guides_commands_and_the_documents_examples_work_in_the_demo_workspa
     }
 }
 
-/// Two partners with a key of each kind, of which no command shows the texts later.
+/// Two partners with a key of each kind; no command shows the texts later.
 const PARTNERS: &str = r#"
 [workspace]
 slug = "two"

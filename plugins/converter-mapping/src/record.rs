@@ -70,7 +70,7 @@ struct Raw {
 }
 
 impl<'a> Record<'a> {
-    /// Returns an item of which no value is used yet.
+    /// Returns an item whose values are all unused.
     pub fn new(item: &'a Value, body: &'a Body, delivery: &'a Delivery) -> Self {
         Self {
             item,

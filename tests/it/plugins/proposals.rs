@@ -1,4 +1,4 @@
-//! Components that use a proposal of WebAssembly that no SDK needs, some of which would end the process: they
+//! Components that use a proposal of WebAssembly that no SDK needs. Some would end the process: they
 //! are refused on every way in, and the service lives on.
 
 use leadhost_plugin::LoadError;

@@ -236,7 +236,7 @@ impl ServiceOverview {
                 &trouble.why,
                 connection_page(connection),
             );
-            // A version that serves nothing any more harms nothing, and was said to be rolled back.
+            // A version that no longer serves does no harm, and was already reported as rolled back.
             let serves = |version: &Digest| why.contains(version.short());
             let candidates = self.rollouts.iter().filter(|one| one.stage.is_open());
             let is_gone = trouble.kind == TroubleKind::SharedPhone

@@ -1,4 +1,4 @@
-//! Texts without the escapes in which senders write them: those of JSON and of programs (`\u0040`, `\x40`,
+//! Texts without the escapes in which senders write them: escapes of JSON and of programs (`\u0040`, `\x40`,
 //! `\100`, `\/`), of forms and addresses (`%40`, `%u0040`), and of XML and HTML (`&#64;`, `&eacute;`). A form in JSON
 //! in a form has several layers, so all are removed until none is left, in one pass: what a removed escape
 //! completes is looked at again, and each one that is removed makes the text shorter.

@@ -351,13 +351,13 @@ pub const KEY_CACHED_FOR: Duration = Duration::from_secs(1);
 /// Keys cached at once; one more clears the cache, which costs one read for each key.
 pub const KEYS_CACHED: usize = 16_384;
 
-/// Days after which a key expires at the latest, if it does: those of 100 years.
+/// The longest lifetime of a key that expires, in days: 100 years.
 pub const KEY_DAYS: u32 = 36_500;
 
 /// Time between two writes of the times when keys were last used.
 pub const KEY_USES_EVERY: Duration = Duration::from_secs(15);
 
-/// Bytes of log lines that wait for the reader of the log: those of some thousands of requests. As many
+/// Bytes of log lines that wait for the reader of the log: some thousands of requests. As many
 /// again may be with the thread that writes them.
 pub const LOG_BYTES_WAITING: usize = 1 << 20;
 

@@ -160,7 +160,7 @@ fn new_lead(live: &Live, mut lead: Lead) -> NewLead {
         .iter()
         .map(|raw| phone::normalise(raw, region))
         .collect();
-    // Several addresses of one text are those of the lead; one that is not valid is kept as it is written.
+    // A text may hold several addresses of the lead; an invalid one is kept as it is written.
     let written = std::mem::take(&mut lead.emails);
     let mut emails: Vec<String> = written
         .iter()

@@ -1,4 +1,4 @@
-//! A sample with one lead does not show which list is that of the leads: `batch[0].person` may be its only person, or
+//! A sample with one lead does not show which list holds the leads: `batch[0].person` may be its only person, or
 //! the first of many. So each list of one element gets a second one with another person, and the mapping converter
 //! says whether that is a second lead. Otherwise a path through the list would join two people into one lead.
 

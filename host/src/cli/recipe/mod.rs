@@ -720,7 +720,7 @@ mod tests {
         );
     }
 
-    /// A body with people, of which a sample has the first alone.
+    /// A body with several people; a sample has only the first.
     type Shape = fn(&[Value]) -> Value;
 
     /// Returns a list in which each person is inside an object of this name.

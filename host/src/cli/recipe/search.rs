@@ -429,7 +429,7 @@ fn codes(element: &Value) -> Vec<String> {
             let mut bare = OF_QUESTIONS.iter().filter_map(|of| name.strip_prefix(of));
             let bare = bare.find(|bare| !bare.is_empty()).unwrap_or(&name);
             let rank = CODES.iter().position(|code| *code == bare)?;
-            // An id with digits may be that of the answer.
+            // An id with digits may be the answer's own.
             let is_id = bare == "id" && code.contains(|letter: char| letter.is_ascii_digit());
             (!is_id).then_some((rank, path))
         })

@@ -102,7 +102,7 @@ fn person_keys(lead: &NewLead) -> impl Iterator<Item = ClaimKey> + Clone {
 }
 
 /// Returns whether a lead is of another person than the lead that has its id, which is then no id: it
-/// gives another name, and both give phones or addresses, none of which is the same.
+/// gives another name, and both give phones or addresses that have none in common.
 fn is_of_another(set: &WorkingSet, claim: &Claim, lead: &NewLead) -> bool {
     let Some(deal) = claim.deal.and_then(|deal| set.deals.get(&deal)) else {
         return false;

@@ -69,7 +69,7 @@ pub struct WorkingSet {
     pub emptied: BTreeSet<(WorkspaceId, DeliveryId)>,
     pub changed_contacts: Vec<ContactId>,
     pub changed_deals: Vec<DealId>,
-    /// Deals of which only `edited` or `provenance` changes, which no export shows, so that they get no stamp.
+    /// Deals that get no stamp, because only `edited` or `provenance` changes, which no export shows.
     pub unstamped_deals: BTreeSet<(WorkspaceId, DealId)>,
     pub new_contact_keys: Vec<(WorkspaceId, String, ContactId)>,
     /// Keys of contacts that other contacts had first, including those already stored.

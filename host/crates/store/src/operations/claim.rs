@@ -287,7 +287,7 @@ impl Store {
         Ok(held.remove(&id))
     }
 
-    /// Claims deliveries for a replay, in any state: those of them that exist and are not leased.
+    /// Claims deliveries for a replay, in any state, if they exist and are not leased.
     pub async fn claim_deliveries(
         &self,
         ids: Vec<DeliveryId>,
