@@ -29,7 +29,7 @@ test("paths", { skip: !keepsDigits }, () => {
   for (const { path, text, number, texts, list, at } of paths) {
     assert.equal(sdk.text(value, path), text ?? undefined, path);
     assert.equal(sdk.number(value, path), number ?? undefined, path);
-    if (text === undefined && texts === undefined && list === undefined) {
+    if ([text, texts, list, at].every((one) => one === undefined)) {
       assert.equal(sdk.at(value, path), undefined, path);
     }
     const expected = Object.entries({ at, list, texts: texts && JSON.stringify(texts) }).filter(([, json]) => json);
