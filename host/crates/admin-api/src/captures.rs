@@ -23,9 +23,9 @@ pub struct CaptureRequest {
 #[serde(rename_all = "camelCase")]
 pub struct CapturedDeliveries {
     pub deliveries: Vec<CaptureView>,
-    /// The connections that received them, and those of their workspaces to which a route may lead.
+    /// The connections that received them, and connections of the same workspaces that a route may lead to.
     pub connections: Vec<CapturedConnection>,
-    /// Deliveries without a body any more, after an erasure or by their age.
+    /// Deliveries whose body has been erased or has expired.
     pub emptied: Vec<DeliveryId>,
     /// There are no such deliveries, or their connection no longer exists.
     pub unknown: Vec<DeliveryId>,
@@ -117,7 +117,7 @@ pub struct CapturedConnection {
     pub workspace_id: WorkspaceId,
     /// The name of its plugin.
     pub plugin: String,
-    /// The instance, if the connection is that of a channel. Null for a source.
+    /// The instance, if it is a channel's connection. Null for a source.
     pub instance_id: Option<AgentId>,
     /// The channel's name, such as `whatsapp`. Empty for a source.
     pub channel: String,

@@ -24,7 +24,7 @@ macro_rules! columns {
 
 /// A column of a table, or the name of a fact.
 pub struct Column<T> {
-    /// As pages write it. Commands write that of a table in capitals.
+    /// As pages write it. Commands print the headings of tables in capitals.
     pub heading: &'static str,
     pub value: fn(&T) -> Cell,
     pub place: Place,

@@ -225,7 +225,7 @@ pub struct ConnectionPaused {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestDeliveryRequest {
     pub body: String,
-    /// The content type of the delivery. Left out: that of JSON or of a form, if the body looks like one.
+    /// The content type of the delivery. Left out: JSON or a form, if the body looks like one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
     /// The fields of the query.
@@ -242,7 +242,7 @@ pub struct TestedDelivery {
     pub items: Vec<ItemOutcome>,
     /// Why the body is refused as a whole, so that a source gets 400.
     pub problem: Option<String>,
-    /// The converter's own answer to the source. Null for that of the service.
+    /// The converter's own answer to the source. Null if the service answers.
     pub reply: Option<TestReply>,
 }
 

@@ -11,8 +11,8 @@ pub struct Deliveries {
     /// The `before` of the next page. Null on the last page.
     pub next: Option<DeliveryId>,
     /// The time back to which this page has looked, if that is why it is not full: `next` looks on from
-    /// there. A page looks at a bounded number of deliveries for those of a `version`. Null if the page
-    /// is full, or nothing is left.
+    /// there. A page looks through a bounded number of deliveries for a `version`. Null if the page is
+    /// full, or nothing is left.
     pub searched_until: Option<Micros>,
     /// Of deliveries that came in before this time, a search by an external id, a phone or an e-mail
     /// address may find only those that became leads. Null if all are searched, or none was.
@@ -140,8 +140,8 @@ pub struct ReplayRequest {
     /// Release a quarantined delivery if its sender check passes now.
     #[serde(default)]
     pub release: bool,
-    /// The status that the delivery had when it was looked at. If it has another one by now, the
-    /// request is refused with 409 and nothing is changed.
+    /// The status that the delivery had when it was looked at. If it has changed since, the request is
+    /// refused with 409 and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<DeliveryStatus>,
 }

@@ -45,7 +45,7 @@ pub struct MetricSetFreshness {
     pub stale: bool,
 }
 
-/// A workspace whose counts are older than those of others.
+/// A workspace whose counts lag behind other workspaces.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceBehind {

@@ -153,7 +153,7 @@ columns! {
         "Synced at" facts => instance.templates()
             .filter(|templates| templates.error.is_none())
             .and_then(|templates| templates.synced_at),
-        // The time is that of the last attempt, also if it failed.
+        // The time of the last attempt, even if it failed.
         "Tried at" facts => instance.templates()
             .filter(|templates| templates.error.is_some())
             .and_then(|templates| templates.synced_at),

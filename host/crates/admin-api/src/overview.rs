@@ -42,8 +42,8 @@ pub struct ServiceOverview {
     /// Versions that were rolled back and whose deliveries may be as they converted them, if they were asked
     /// for: [`Self::versions_to_look_for`].
     pub unrepaired: Vec<UnrepairedVersion>,
-    /// Connections whose change is blamed on a version that does not serve and of which no delivery is left:
-    /// others have converted them again.
+    /// Connections whose reported change was caused by a version that is no longer active and whose
+    /// deliveries have all been converted again.
     pub past_changes: BTreeSet<ConnectionId>,
     /// Recent deliveries and messages, as this host has them in memory.
     pub last_hour: Activity,
@@ -439,7 +439,7 @@ impl ServiceOverview {
         for plugin in &self.plugins.plugins {
             let page = format!("/plugins/{}", plugin.name);
             for circuit in &plugin.circuits {
-                // A version that serves nothing any more harms nothing.
+                // A version that serves nothing harms nothing.
                 if !self.serves(&plugin.name, &circuit.digest) {
                     continue;
                 }
@@ -640,9 +640,9 @@ impl ServiceOverview {
         })
     }
 
-    /// Returns the versions that were rolled back lately, or are blamed for a change, of which deliveries are
-    /// to be looked for, each by [`UnrepairedVersion::deliveries_path`] and then with [`Self::looked_for`].
-    /// Further ones count as unrepaired without a look.
+    /// Returns the versions that were rolled back lately or caused a change, and whose deliveries have to be
+    /// looked for: request [`UnrepairedVersion::deliveries_path`] of each, then call [`Self::looked_for`].
+    /// Any others count as unrepaired.
     pub fn versions_to_look_for(&mut self) -> Vec<UnrepairedVersion> {
         let mut left = self.left_versions();
         let looked_for = left.len().min(limits::LEFT_VERSIONS_LOOKED_FOR);
@@ -727,7 +727,7 @@ impl ServiceOverview {
                 let problem = ServiceProblem::new(what, words, connection_page(connection));
                 found.push(problem.with_secret_form());
             }
-            // A source that is retired sends nothing any more.
+            // A retired source sends nothing.
             if let Some(change) = &connection.source_change
                 && !connection.retired
                 && !self.past_changes.contains(&connection.id)

@@ -240,7 +240,7 @@ pub struct ImpactRequest {
     #[schema(min_length = 8)]
     pub digest: String,
     /// The digest of the version to compare it with. Null for the active version, or for the
-    /// previous one if the first digest is that of the active version.
+    /// previous one if the first digest is the active version's.
     #[serde(default)]
     pub against: Option<String>,
 }
@@ -378,7 +378,7 @@ pub struct VerifiedCost {
 pub struct SendDifferences {
     /// Sends on which both versions were called.
     pub compared: u64,
-    /// Compared sends of which both versions make the same.
+    /// Compared sends for which both versions make the same request.
     pub same: u64,
     /// Compared sends whose request differs.
     pub changed: u64,

@@ -8,8 +8,8 @@ use leadhost_domain::repair::{RepairField, RepairState, RepairUndone, RepairedKi
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepairRequest {
-    /// The version whose deliveries are replayed: `1.4.0`, or its digest, of which the first 8 or
-    /// more characters are enough if they name one version. Also after the plugin's name and an `@`.
+    /// The version whose deliveries are replayed: `1.4.0`, or its digest; a prefix of at least 8 characters
+    /// is enough if it is unique. Also after the plugin's name and an `@`.
     pub converted_by: String,
     /// The version's plugin. Needed only if several plugins have such a version.
     #[serde(default)]
@@ -212,8 +212,7 @@ pub struct RepairedRows {
     pub rows: u64,
     /// The number of changes of each field: `phone_number`, `props.message`; or `keys` for the match
     /// keys of a contact, `shared_keys` for those that it shares with others, `lost_keys` and
-    /// `lost_shared_keys` for those that it has no more, and `taken_keys` for those of a contact that was
-    /// merged into it.
+    /// `lost_shared_keys` for keys that it lost, and `taken_keys` for the keys of a contact merged into it.
     pub fields: BTreeMap<String, u64>,
 }
 
@@ -227,7 +226,7 @@ pub struct RepairUndoView {
     pub changed_since: u64,
     /// Changes that cannot be undone: created deals, and new contacts that have leads of their own.
     pub stays: u64,
-    /// Changes of match keys of which leads of the contact name some by now: these stay.
+    /// Changes of match keys that leads of the contact have named since: these keys stay.
     pub in_use: u64,
     /// Changes that it has not dealt with yet, or with which the store failed.
     pub left: u64,
@@ -255,7 +254,7 @@ pub struct RepairChangeView {
     /// The id of the deal or contact.
     #[schema(value_type = String, format = "uuid")]
     pub row_id: Uuid,
-    /// The field's name after that of its row: `deal.title`, `contact.phone_number`; or
+    /// The row's name, then the field's: `deal.title`, `contact.phone_number`; or
     /// `deal.created`, `contact.keys`, `contact.shared_keys`, `contact.taken_keys`, `contact.merged`.
     pub field: String,
     /// Null if there was no value, or if the values were erased.

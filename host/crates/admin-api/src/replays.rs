@@ -51,7 +51,7 @@ pub struct ReplayedMany {
     pub left: u64,
     /// The `after` of the next request. Null if nothing is left.
     pub after: Option<DeliveryId>,
-    /// Only deliveries received before this time were looked at: that of the request, or its `until`.
+    /// Only deliveries received before this time were looked at: the request's time, or its `until`.
     pub until: Micros,
 }
 

@@ -138,8 +138,8 @@ pub struct RolloutView {
     pub deliveries: Differences,
     /// Deliveries that the candidate converted, and whose result was stored.
     pub served: u64,
-    /// Deliveries that the candidate was chosen for, and whose result was that of the stable
-    /// version, because the candidate failed or did harm.
+    /// Deliveries chosen for the candidate that got the stable version's result, because the candidate failed
+    /// or did harm.
     pub saved: u64,
     /// Deliveries and sends that were not compared, because too many waited, the host was busy, they
     /// were erased or the rollout ended before their comparison.

@@ -17,7 +17,7 @@ pub struct ServiceStatus {
     /// The version of this host's program.
     pub version: String,
     /// The beginning of the fingerprint of this host's engine. Engines with the same one run the same
-    /// machine code: `leadhost plugin test FILE --engine` prints that of another machine.
+    /// machine code: `leadhost plugin test FILE --engine` prints another machine's.
     pub engine: String,
     /// The time of this host's clock when it answered.
     pub now: Micros,

@@ -10,11 +10,11 @@ use leadhost_domain::phone::{self, written};
 pub struct TryRequest {
     /// The name of the converter.
     pub plugin: String,
-    /// Its configuration. It need not be that of a connection.
+    /// Its configuration. It need not belong to a connection.
     #[serde(default = "no_config")]
     pub config: Value,
     pub body: String,
-    /// The content type of the delivery. Left out: that of JSON or of a form, if the body looks like one.
+    /// The content type of the delivery. Left out: JSON or a form, if the body looks like one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
     /// The fields of the query.

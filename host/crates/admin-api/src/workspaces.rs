@@ -64,11 +64,11 @@ pub struct AgentRequest {
     pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<String>,
-    /// Without it, `ai`. Only the workspace file changes that of an agent with an adapter.
+    /// Without it, `ai`. If the agent has an adapter, only the workspace file changes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<AgentKind>,
-    /// The channel's name in exports: lower-case letters, digits and hyphens, and neither `phone`
-    /// nor `email`. Only the workspace file changes that of an agent with an adapter.
+    /// The channel's name in exports: lower-case letters, digits and hyphens, and neither `phone` nor
+    /// `email`. If the agent has an adapter, only the workspace file changes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
     /// Whether analytics leave it out unless it is requested.

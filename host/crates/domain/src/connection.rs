@@ -259,8 +259,8 @@ impl EndedChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeadFields {
-    /// The number of leads that were looked at: those of the last deliveries, and of a busy source
-    /// some of them. While the source is changed, those since then.
+    /// The number of leads that were looked at: from the latest deliveries, or a sample of them if the source
+    /// is busy. While a change is reported, the leads since the change.
     pub leads: u32,
     pub name: u8,
     pub phone: u8,

@@ -38,7 +38,7 @@ pub fn keys(phones: &[Phone], emails: &[String]) -> Vec<String> {
     keys
 }
 
-/// Returns the texts of a stored value: its own, or those of a list.
+/// Returns the texts of a stored value, which is one text or a list of texts.
 pub fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],

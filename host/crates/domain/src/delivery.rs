@@ -86,8 +86,7 @@ impl fmt::Debug for DeliveryBody {
 }
 
 words! {
-    /// The status of a delivery. The words are those of the ingest answer, the store and the
-    /// commands.
+    /// The status of a delivery. The ingest answer, the store and the commands use the same words.
     DeliveryStatus: "the status of a delivery" {
         /// At least one item waits for conversion or for a fetch.
         Queued = "queued",
@@ -175,7 +174,7 @@ impl ItemStatus {
     }
 }
 
-/// Derives a delivery's status from those of its items: waiting before converted, duplicate,
+/// Derives a delivery's status from the statuses of its items: waiting before converted, duplicate,
 /// unrouted, failed, invalid, ignored.
 pub fn status_of(items: &[ItemStatus]) -> DeliveryStatus {
     let has = |wanted: &[ItemStatus]| items.iter().any(|status| wanted.contains(status));
@@ -233,7 +232,7 @@ impl ItemOutcome {
 #[serde(rename_all = "camelCase")]
 #[schema(as = DiffView)]
 pub struct FieldDiff {
-    /// The field's name after that of its row: `deal.title`, `deal.props.message`,
+    /// The row's name, then the field's: `deal.title`, `deal.props.message`,
     /// `contact.name`.
     pub field: String,
     pub before: Value,

@@ -135,7 +135,7 @@ pub struct FieldDifference {
 pub struct Differences {
     /// Deliveries that both versions converted, refused or failed on.
     pub compared: u64,
-    /// Compared deliveries of which both versions make the same.
+    /// Compared deliveries that both versions convert alike.
     pub same: u64,
     /// Leads that the other version makes of the compared deliveries.
     pub leads: u64,
@@ -180,8 +180,8 @@ impl Differences {
         Some(&self.fields[place].differences)
     }
 
-    /// Returns the differences of a field and change, to add to them. Past the bound they are those of
-    /// [`OTHER_FIELDS`]: a source chooses the names of attributes.
+    /// Returns the differences of a field and change, to add to them. Past the bound they are counted under
+    /// [`OTHER_FIELDS`], because a source chooses the names of attributes.
     pub fn group_of(&mut self, field: String, change: DifferenceKind) -> &mut DifferenceGroup {
         let place = match self.place_of(&field, change) {
             Ok(place) => place,
@@ -286,9 +286,9 @@ pub struct Coverage {
     pub total_is_least: bool,
     /// Connections that use the plugin.
     pub connections: usize,
-    /// Connections of which no delivery was chosen, because there are too many or the time was up.
+    /// Connections without a chosen delivery, because there are too many or the time was up.
     pub connections_not_covered: usize,
-    /// Chosen deliveries without a body any more, after an erasure or by their age.
+    /// Chosen deliveries whose body has been erased or has expired.
     pub emptied: u64,
     /// Chosen deliveries that the host could not convert just now.
     pub not_tried: u64,

@@ -209,8 +209,7 @@ pub const TURNS_PER_WRITE: usize = 2;
 /// How long after another connection's delivery a connection counts as one of several.
 pub const SEVERAL_FOR: Duration = Duration::from_secs(10);
 
-/// Writes waiting for the writer, of which each connection has a share. Past it requests
-/// get 503.
+/// Writes that wait for the writer. Each connection has a share; beyond it, requests get 503.
 pub const WRITES_WAITING: usize = 8_192;
 
 /// How long a delivery waits for a place among them before it is refused.
@@ -297,7 +296,7 @@ pub const SEARCH_PATIENCE: Duration = Duration::from_secs(20);
 /// closes: one round trip to a client.
 pub const LISTENER_CLOSES: Duration = Duration::from_millis(250);
 
-/// Connections of the admin listener, beside those of the other listeners.
+/// Connections of the admin listener. They do not count towards the other listeners' connections.
 pub const ADMIN_CONNECTIONS: usize = 64;
 
 /// Bytes of a request's target: longer ones get 414.
@@ -1145,7 +1144,7 @@ pub const REPLAY_LONGEST: Duration = Duration::from_hours(1);
 /// Bytes of an answer of the admin API that a command reads. The largest are captures.
 pub const ADMIN_ANSWER_BYTES: usize = 256 << 20;
 
-/// Connections of which a verification takes deliveries. Each needs a few queries.
+/// Connections whose deliveries a verification takes. Each needs a few queries.
 pub const VERIFY_CONNECTIONS: usize = 200;
 
 /// Fields that a verification counts apart, in each kind of change. Sources choose the names of
@@ -1191,7 +1190,7 @@ pub const AUDITED_CONCERNS: usize = 20;
 /// Changed values of one connection that a row of the audit has.
 pub const AUDITED_VALUES: usize = 20;
 
-/// Connections of which a row of the audit has the changed values.
+/// Connections whose changed values are in one row of the audit.
 pub const AUDITED_CONNECTIONS: usize = 50;
 
 /// Reports of hosts on one rollout. A host that starts again writes a new one.
@@ -1237,7 +1236,7 @@ pub const REPAIR_AT_ONCE: usize = 8;
 /// after them.
 pub const REPAIR_IDS: usize = 250_000;
 
-/// Leads of a contact of which a repair decides at once whose they are.
+/// Leads of a contact that a repair assigns in one step.
 pub const REPAIR_PARTED_AT_ONCE: usize = 20;
 
 /// Deals that moved in a repair whose former contacts are looked at in one piece of work.
@@ -1263,7 +1262,7 @@ pub const ACTIVITY_SLOT: Duration = Duration::from_mins(5);
 /// Slots of an hour.
 pub const ACTIVITY_SLOTS_PER_HOUR: i64 = (3_600 / ACTIVITY_SLOT.as_secs()) as i64;
 
-/// Hours of which counts are kept: those of a week, and the one that has begun.
+/// Hours whose counts are kept: a week, and the current hour.
 pub const ACTIVITY_HOURS: i64 = 7 * 24 + 1;
 
 /// Versions of plugins whose calls a host counts over time. One takes at most some forty kilobytes.
@@ -1290,8 +1289,8 @@ pub const SEARCHED_ITEMS: u32 = 1_000;
 pub const REFUSED_WRITES_SHOWN: Duration = Duration::from_hours(24);
 pub const REFUSED_REST: Duration = Duration::from_hours(1);
 
-/// Connections whose refused requests are counted by connection, and those of them that the line
-/// of `leadhost status` names: the others are a number.
+/// Connections whose refused requests are counted by connection, and how many of these `leadhost status`
+/// names. The rest are a number.
 pub const REFUSED_CONNECTIONS: usize = 100;
 pub const REFUSED_NAMED: usize = 5;
 
@@ -1333,10 +1332,10 @@ pub const LEFT_VERSIONS_LOOKED_FOR: usize = 5;
 /// Further looks for the deliveries of such a version, each behind the one before.
 pub const LEFT_VERSION_LOOKS: u32 = 4;
 
-/// Deliveries at which a page of a list looks for those of one version, which no index finds.
+/// Deliveries that a page of a list looks through for one version, which no index finds.
 pub const LOOKED_THROUGH: u32 = 20_000;
 
-/// Deals at which a page of a list looks for those of one workspace, to which no index of a SQLite file leads.
+/// Deals that a page of a list looks through for one workspace, which no index of a SQLite file finds.
 pub const DEALS_LOOKED_THROUGH: u32 = 2_000;
 
 /// Deals, conversations, tickets and deliveries, of each, that the page of a deal or a contact shows.

@@ -164,8 +164,8 @@ fn national_form(digits: &str, region: Region) -> Cow<'_, str> {
     }
 }
 
-/// Returns a Mexican mobile as it is dialled since 2019: the library knows neither the mark
-/// after the country code nor the prefixes within the country any more.
+/// Returns a Mexican mobile as it is dialled since 2019: the library has dropped both the mark after the
+/// country code and the prefixes within the country.
 fn without_mexican_mark(text: &str, region: Option<Region>) -> Option<String> {
     let country = if text.starts_with("+52") { "+52" } else { "" };
     let number = &text[country.len()..];

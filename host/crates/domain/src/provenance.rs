@@ -100,7 +100,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Returns that of a new deal.
+    /// Returns the provenance of a new deal.
     pub fn new(age: Age, uncreated: bool) -> Self {
         Self {
             base: Some(age),

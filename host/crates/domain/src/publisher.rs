@@ -84,7 +84,8 @@ impl TryFrom<String> for TrustedKeys {
 }
 
 impl Publisher {
-    /// The publisher of a component of which only the origin is known: a file in the inbox, or an operator.
+    /// The publisher of a component that has no other record than its origin: a file in the inbox, or an
+    /// operator.
     pub fn from_origin(origin: &str) -> Self {
         if origin.ends_with(".wasm") {
             Self::Inbox

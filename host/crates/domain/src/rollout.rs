@@ -190,7 +190,7 @@ impl Rollout {
         self.share().or_else(|| was_canary.then(|| self.percent()))
     }
 
-    /// Returns how long the stage or step has lasted by now while a host judged it: the time that was
+    /// Returns how long the stage or step has lasted while a host judged it: the time that was
     /// recorded, and the time since then. Without a judge, no more than [`RECORDED`] is added.
     pub fn spent(&self, now: Micros) -> Duration {
         let since = match self.spent_at {

@@ -33,8 +33,8 @@ impl Said {
         contact::keys_of(&self.phones, &self.emails)
     }
 
-    /// Leaves those values of a person that were said, and replaces others by values that were:
-    /// first by those of `first`, such as what the shown deal said.
+    /// Keeps the values of a person that this partner's leads gave, and replaces the others with values that
+    /// they did give: first with `first`, such as the shown deal's.
     pub fn limit(&self, first: &Value, person: &mut PersonPart) {
         let mut own = Self::default();
         own.add(first);

@@ -22,7 +22,7 @@ pub struct Workspace {
     pub rate_limit: u32,
 }
 
-/// Returns `workspace/name`, which names a connection or an instance among those of all workspaces.
+/// Returns `workspace/name`, which names a connection or an instance across all workspaces.
 pub fn name_in_workspace(slug: &str, name: &str) -> String {
     format!("{slug}/{name}")
 }

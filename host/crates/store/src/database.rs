@@ -21,7 +21,7 @@ pub enum Database {
 
 type RowReader<T> = fn(&SqlRow<'_>) -> Result<T, StoreError>;
 
-/// A future of the store. Boxed, because that of a query has tens of kilobytes.
+/// A future of the store. Boxed, because a query's future has tens of kilobytes.
 type StoreFuture<'f, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'f>>;
 
 /// What steps run in.

@@ -19,7 +19,7 @@ pub(super) const ERASED_ANSWER: &str = r#"{"status":400,"headers":[],"body":""}"
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonBy {
-    /// A contact id, which may be that of an erasure's record.
+    /// A contact id, which may come from an erasure's record.
     Id(ContactId),
     /// One of `domain::contact::keys`.
     Key(String),

@@ -31,7 +31,7 @@ pub enum StoreError {
     /// The request contradicts the stored data. The text is for the operator.
     #[error("{0}")]
     Refused(String),
-    /// The change is based on a version that is not the stored one any more.
+    /// The change is based on a version that is no longer the stored one.
     #[error("it was changed since you read it: read it again, then repeat your change")]
     Outdated,
     /// The store's file or schema cannot be used. The text says why.

@@ -1,9 +1,9 @@
 //! The persistent state of the service.
 //!
-//! The operations are those of the domain. Each is atomic and shaped for batches: it
-//! takes slices and returns vectors, "not found" is `None`, and `now` is an argument. The
-//! data of a tenant can only be reached with a [`Scope`], which the store gives for a
-//! known key. To add an operation, add a method of [`Store`] beside its statements in a file of
+//! The operations speak the language of the domain. Each is atomic and shaped for batches: it
+//! takes slices and returns vectors, "not found" is `None`, and `now` is an argument. The data
+//! of a tenant can only be reached with a [`Scope`], which the store gives for a known key. To
+//! add an operation, add a method of [`Store`] beside its statements in a file of
 //! `operations`, and a clause to the conformance suite.
 //!
 //! Every store makes two promises. Stamps (`cursor_at`) become visible in their order
@@ -25,8 +25,7 @@
 //!   changed rows, and `tombstones.rs` stamps the removed ones.
 //! - A read: `operations/`; `singleflight.rs` coalesces identical reads. `claim_turns.rs` chooses the
 //!   next work.
-//! - Rows: `schema/` describes every table with the record of its rows, `fed/` those of feeds, `row/` reads
-//!   columns.
+//! - Rows: `schema/` describes every table with the record of its rows, `fed/` the rows of feeds, `row/` reads columns.
 //! - SQL: `sql/` is the layer for both databases, `database.rs` runs an operation on one of them, and
 //!   `migrations.rs` lists the files that create the tables.
 //! - Each database: `sqlite/` and `postgres/`. `lock_file.rs` keeps a second process away, and

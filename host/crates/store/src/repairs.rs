@@ -46,7 +46,7 @@ impl RepairMove {
     }
 }
 
-/// A contact of which leads say something else of the person since a repair.
+/// A contact whose leads disagree about the person since a repair.
 #[derive(Clone, Debug)]
 pub struct CorrectedContact {
     /// The number of its first change in the receipt.
@@ -99,7 +99,7 @@ impl CorrectedContact {
         suspects.sort_by_key(|(lead, _)| lead.deal);
     }
 
-    /// Returns the write that takes the values and match keys from it that nothing gives it any more.
+    /// Returns the write that removes its values and match keys that no lead gives.
     pub fn without_wrong_values(&self, repair: RepairWrite) -> Option<ContactParting> {
         (!self.gone.are_none()).then(|| self.part(repair, &[]))
     }
@@ -129,12 +129,12 @@ impl CorrectedContact {
     }
 }
 
-/// What leads said of the person before a repair, and do not say any more.
+/// What leads said of the person before a repair and no longer say.
 #[derive(Clone, Debug, Default)]
 pub struct GoneValues {
     /// The match keys of phones and addresses.
     pub keys: BTreeSet<String>,
-    /// The values of fields that a lead does not have at all any more, by the name of the field.
+    /// The values of fields that a lead has lost entirely, by the name of the field.
     pub values: BTreeSet<(&'static str, String)>,
 }
 

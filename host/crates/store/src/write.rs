@@ -123,8 +123,7 @@ pub enum WriteOutcome {
     },
     /// The outcome of `UndoRepair`: each change is marked with what became of it.
     RepairUndone,
-    /// Another host holds the work by now, or the work does not exist. Nothing was
-    /// changed.
+    /// Another host holds the work, or the work does not exist. Nothing was changed.
     Stale,
     /// The connection's quarantine is full, and the delivery was not kept: it alone is
     /// larger than the share of any other address, or everything in the quarantine is

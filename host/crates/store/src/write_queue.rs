@@ -230,7 +230,7 @@ fn line_key(write: &Write) -> LineKey {
     }
 }
 
-/// Returns the approximate size of a write in memory: that of its bodies.
+/// Returns the approximate size of a write in memory: the size of its bodies.
 fn size(write: &Write) -> usize {
     match write {
         Write::Accept(acceptance) => acceptance.delivery.body.len(),

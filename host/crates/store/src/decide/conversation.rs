@@ -152,8 +152,8 @@ pub(super) fn time_after_last(set: &WorkingSet, id: ConversationId, at: Micros) 
     })
 }
 
-/// Returns the conversation of an incoming message: that of the message it answers, the
-/// open one, or a new one. Returns the message's time in it as well.
+/// Returns the conversation of an incoming message: the one of the message it answers, the open one, or a new
+/// one. Returns the message's time in it as well.
 pub(super) fn for_receiving(
     set: &mut WorkingSet,
     channel: &Channel,

@@ -70,7 +70,7 @@ impl Comparison {
         })
     }
 
-    /// Returns those of the match keys that are added to the contact.
+    /// Returns the match keys that are added to the contact.
     pub fn match_keys(self, keys: &[String]) -> Vec<String> {
         let Some(only) = self.only else {
             return keys.to_vec();
@@ -111,7 +111,7 @@ pub(super) fn history_name(field: &str) -> Option<&str> {
 /// does not mention is not a difference. A field that does not fit into the deal is not
 /// one either; the notes of the delivery that brought the lead report it.
 ///
-/// `item` is the place of the lead in its delivery, `person` its contact. `None`: that of the deal.
+/// `item` is the place of the lead in its delivery, `person` its contact. `None`: the deal's contact.
 ///
 /// A value that is newer than the lead is not a difference, and neither is any that a lead would
 /// change in a deal that another delivery made if it only announces the lead: both only fill what is
@@ -470,8 +470,8 @@ impl Differences {
         Cow::Owned(stands)
     }
 
-    /// Returns the values for the person, each of which has its own age. A narrow comparison takes only
-    /// the compared field from the lead.
+    /// Returns the values for the person, each of which has its own age. A comparison of one field takes only
+    /// that field from the lead.
     fn person(&mut self, mut known: Map<String, Value>, now: &Map<String, Value>) -> Value {
         let only = self.comparison.only;
         for field in ["name", "phones", "emails"] {
@@ -484,7 +484,7 @@ impl Differences {
                 Some(value) if !self.stays(&name, before, value) => {
                     known.insert(field.to_owned(), value.clone());
                 }
-                // Another version does not read it any more in the delivery that gave it.
+                // The other version no longer reads it from the delivery that gave it.
                 None if only.is_none() && self.gave(&name) => drop(known.remove(field)),
                 Some(_) | None => {}
             }

@@ -60,7 +60,7 @@ pub(super) fn keep_of_fetch(set: &mut WorkingSet, new: &FetchSettlement) {
     }
 }
 
-/// Replaces the notes of a delivery by those of another conversion, but keeps the lines about earlier
+/// Replaces the notes of a delivery with the notes of another conversion, but keeps the lines about earlier
 /// failures.
 pub(super) fn replace_notes(delivery: &mut DeliveryRecord, notes: &[String]) {
     delivery.notes.truncate(delivery.earlier_lines());

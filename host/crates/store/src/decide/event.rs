@@ -123,10 +123,9 @@ fn decide_on(set: &mut WorkingSet, new: &NewEvent, ran: Option<&RanWith>) -> Ite
     }
 }
 
-/// Applies a change of a contact's number. The contact is still found by the previous
-/// number. Returns whether it was new. A number that a person edited stays. So does the
-/// current number if an older change is repeated: its keys are known, and its old number
-/// is not the contact's any more.
+/// Applies a change of a contact's number. The contact is still found by the previous number. Returns whether
+/// it was new. A number that a person edited stays. So does the current number if an older change is
+/// repeated: its keys are known, and its old number is no longer the contact's.
 fn renumber(
     set: &mut WorkingSet,
     channel: &Channel,

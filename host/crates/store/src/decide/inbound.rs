@@ -1,6 +1,6 @@
-//! An incoming message: a new row, in the conversation of the message that it answers or
-//! in that of its contact. A contact may write first. A note, such as a reaction, is kept if
-//! there is a conversation that it is about, which it does not change.
+//! An incoming message: a new row, in the conversation of the message that it answers or in its contact's
+//! conversation. A contact may write first. A note, such as a reaction, is kept if there is a conversation
+//! that it is about, which it does not change.
 
 use super::conversation::{self, RepliedTo};
 use super::people::{self, PersonDetails};
@@ -97,8 +97,8 @@ fn replied_to(set: &WorkingSet, channel: &Channel, new: &NewInboundMessage) -> O
     })
 }
 
-/// Returns the conversation that a note is about: that of the message it names, even if it is
-/// closed, or else the open one. `None` if there is none, or its contact is unknown.
+/// Returns the conversation that a note is about: the one of the message it names, even if it is closed, or
+/// else the open one. `None` if there is none, or its contact is unknown.
 fn place_of_note(
     set: &WorkingSet,
     channel: &Channel,

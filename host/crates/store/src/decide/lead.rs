@@ -433,8 +433,7 @@ fn duplicate(set: &WorkingSet, claim: &Claim, lead: &NewLead) -> ItemRecord {
     }
 }
 
-/// The outcome has the original contact: the deal may be gone by now, and the contact
-/// too.
+/// The outcome has the original contact, even if the deal or the contact has been removed since.
 fn update(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
@@ -448,8 +447,8 @@ fn update(
     changed(set, (deal, contact), lead, (diff, is_older))
 }
 
-/// Returns the contact that the lead finds, if that of the deal has neither a phone nor an address: it
-/// was made by a change of the lead that named nobody.
+/// Returns the contact that the lead finds, if the deal's contact has neither a phone nor an address: a
+/// change of the lead that named nobody created it.
 fn better_person(
     set: &WorkingSet,
     context: &ItemContext<'_>,

@@ -1,6 +1,6 @@
-//! Parts the people whom only the values of a wrong version made one, after a repair has corrected what
-//! their leads say: a lead whose keys do not lead to its contact any more gets the one to which they lead,
-//! or a new one, with what belongs to it.
+//! Splits contacts that a faulty plugin version merged. Runs after a repair has corrected the leads: each
+//! lead whose match keys no longer point at its contact moves to the contact they point at, or to a new one,
+//! with what belongs to it.
 //!
 //! `ties` says what gives a contact its match keys.
 
@@ -123,8 +123,8 @@ impl<'a> Former<'a> {
         self.move_to(set, ties, seat, &said)
     }
 
-    /// Returns where a lead with these keys would have come, if its contact had had no keys but those of
-    /// older leads and those that prove themselves. `None`: to its contact, or that is nobody else's.
+    /// Returns where a lead with these keys would have gone, had its contact only had the keys of older leads
+    /// and keys that prove themselves. `None`: to its own contact, because the keys are nobody else's.
     fn find(&self, set: &WorkingSet, ties: &Ties<'_>, keys: &[String]) -> Option<Seat> {
         let found = people::find_by(keys, |key, decided, joins| {
             if ties.has(key) && joins(ties.has_phone()) {
@@ -217,7 +217,7 @@ impl<'a> Former<'a> {
         }
         set.add_contact_keys(self.context.workspace, to, &keys);
         if let Some(before) = before {
-            // Before the lead itself: an undo takes the keys when no lead names them any more.
+            // Before the lead itself: an undo removes the keys once no lead names them.
             receipt::note_filled(set, &self.context, self.item, to, (before, so_far));
         }
         self.seat_at(set, to);
@@ -284,14 +284,14 @@ impl<'a> Former<'a> {
         is_whole
     }
 
-    /// Gives the former contact the values of its other leads in place of those of this one.
+    /// Replaces this lead's values in the former contact with the values of its other leads.
     fn fields(&self, set: &mut WorkingSet, said: &Value, to: ContactId) {
         let is_own = |field: &str, value: &String| contact::said(said, field).contains(value);
         self.replace(set, to, is_own);
     }
 
-    /// Gives the contact the values of its leads in place of wrong ones, of which its leads have none any
-    /// more.
+    /// Replaces the wrong values of the contact, which none of its leads has now, with the values of its
+    /// leads.
     fn drop_values(&self, set: &mut WorkingSet, gone: &BTreeSet<(&'static str, String)>) {
         let is_gone = |field: &str, value: &String| {
             gone.iter()

@@ -35,13 +35,13 @@ pub struct ReadSet {
     /// Deliveries that a repair would convert again: the match keys of their deals' contacts are needed,
     /// and what else gives them these.
     pub repaired: BTreeSet<DeliveryId>,
-    /// Other contacts of which the same is needed: a repair parts them, or its undo joins them again.
+    /// Other contacts that need the same rows: a repair splits them, or its undo joins them again.
     pub parted: BTreeSet<(WorkspaceId, ContactId)>,
-    /// Match keys of which the first contact besides this one is needed that shares them.
+    /// Match keys for which the first other contact that shares them is needed.
     pub heirs_of: BTreeSet<(WorkspaceId, String, ContactId)>,
     /// Those contacts, once they are found: their leads and open conversations are needed too.
     pub heirs: BTreeSet<(WorkspaceId, ContactId)>,
-    /// Contacts of which the leads' values for the person are needed, besides those of `repaired`.
+    /// Contacts whose leads' values for the person are needed, besides `repaired`.
     pub said_by_leads: BTreeSet<(WorkspaceId, ContactId)>,
     /// Workspaces whose first agent takes leads that name no agent.
     pub first_agents: BTreeSet<WorkspaceId>,
@@ -80,8 +80,8 @@ pub struct ReadSet {
     /// References whose messages' conversations are needed.
     pub answered: BTreeSet<ReferenceKey>,
     pub reported: BTreeSet<MessageReport>,
-    /// Deals whose open conversations and those of their contacts are needed, with the live
-    /// ticket of each, and the live ticket of the deal itself.
+    /// Deals whose own and whose contacts' open conversations are needed, with the live ticket of each, and
+    /// the live ticket of the deal itself.
     pub deal_conversations: BTreeSet<(WorkspaceId, DealId)>,
     /// Conversations whose live ticket is needed.
     pub handed: BTreeSet<(WorkspaceId, ConversationId)>,
@@ -314,7 +314,7 @@ impl ReadSet {
             .collect()
     }
 
-    /// Returns the deliveries of which only some items are loaded. `others` chooses those that also
+    /// Returns the deliveries with only some items loaded. `others` chooses those that also
     /// need the statuses of their other items, or those that do not.
     pub fn in_part(&self, others: bool) -> BTreeSet<DeliveryId> {
         self.deliveries

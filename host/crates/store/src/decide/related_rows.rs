@@ -27,8 +27,8 @@ impl ReadSet {
         named.chain(of_references).chain(of_requests).collect()
     }
 
-    /// Conversations: the named ones, and those of messages that are not out yet, are
-    /// answered, or failed. Statuses of other messages do not change their conversations.
+    /// Conversations: the named ones, and the conversations of messages that are not out yet, are answered,
+    /// or failed. Statuses of other messages do not change their conversations.
     pub fn conversations_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ConversationId)> {
         let dialogue = &set.dialogue;
         let answered = self
@@ -58,9 +58,9 @@ impl ReadSet {
         deals.map(|(id, deal)| (deal.workspace, *id)).collect()
     }
 
-    /// Conversations whose live ticket is needed: the named ones, those of the named
-    /// tickets, and the open ones of deals. If deals are needed or new, this means all open
-    /// conversations, because the batch may assign any of them to a deal.
+    /// Conversations whose live ticket is needed: the named ones, the named tickets' conversations, and the
+    /// open ones of deals. If deals are needed or new, this means all open conversations, because the batch
+    /// may assign any of them to a deal.
     pub fn handed_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ConversationId)> {
         let dialogue = &set.dialogue;
         let of_tickets = self.tickets.iter().filter_map(|(workspace, id)| {
@@ -79,8 +79,8 @@ impl ReadSet {
         named.chain(of_tickets).chain(of_deals).collect()
     }
 
-    /// Deals whose own live ticket is needed: the named ones, and those of the named
-    /// tickets without a conversation.
+    /// Deals whose own live ticket is needed: the named ones, and the deals of named tickets without a
+    /// conversation.
     pub fn handed_deals_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, DealId)> {
         let of_tickets = self.tickets.iter().filter_map(|(workspace, id)| {
             let ticket = set.dialogue.tickets.get(id)?;
@@ -94,7 +94,7 @@ impl ReadSet {
             .collect()
     }
 
-    /// Further contacts besides those found by keys: those of failed messages.
+    /// Contacts that are not found by keys: the contacts of failed messages.
     pub fn contacts_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ContactId)> {
         self.failed(set)
             .into_iter()
@@ -105,8 +105,8 @@ impl ReadSet {
             .collect()
     }
 
-    /// The contacts whose open conversations are all needed: those of new deals, those of
-    /// deals that leads change, and those of deals whose conversations are needed.
+    /// The contacts whose open conversations are all needed: the contacts of new deals, of deals that leads
+    /// change, and of deals whose conversations are needed.
     pub fn talking_contacts_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ContactId)> {
         let by_key = self.new_deals_of.iter().filter_map(|key| {
             let contact = set.contact_keys.get(key)?;
@@ -166,8 +166,8 @@ impl ReadSet {
         holds
     }
 
-    /// Rows of the report: those that may be reported again, those of references whose
-    /// message may become known, and those of messages that may be given up.
+    /// Rows of the report that may be reported again, whose reference's message may become known, or whose
+    /// message may be given up.
     pub fn errors_of(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, MessageErrorId)> {
         let mut errors = self.errors.clone();
         for key in &self.references {

@@ -232,7 +232,7 @@ impl DayCells {
             .map(|(key, a, b, c, d, e)| (key, [a, b, c, d, e])))
     }
 
-    /// Adds counts, which may be negative, to those of a key. A key whose counts all become 0
+    /// Adds counts, which may be negative, to a key's counts. A key whose counts all become 0
     /// is removed.
     pub fn add(&mut self, key: i64, counts: &MeasureCounts) {
         let cell = self.0.entry(key).or_default();

@@ -33,8 +33,8 @@ pub(super) fn answer(
     })
 }
 
-/// Settles a fetch: replaces its item by those of the answer, plans a retry, fails the item,
-/// or pauses the connection. Returns [`WriteOutcome::Stale`] if the lease is not held.
+/// Settles a fetch: replaces its item with the answer's items, plans a retry, fails the item, or pauses the
+/// connection. Returns [`WriteOutcome::Stale`] if the lease is not held.
 pub(super) fn settle(
     set: &mut WorkingSet,
     new: &FetchSettlement,

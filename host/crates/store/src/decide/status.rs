@@ -76,8 +76,7 @@ fn is_ours(set: &WorkingSet, channel: &Channel, id: MessageId) -> bool {
     })
 }
 
-/// Gives up a message that is not out: it has failed, even if its instance has no adapter
-/// any more.
+/// Gives up a message that is not out: it has failed, even if its instance no longer has an adapter.
 pub(super) fn give_up(set: &mut WorkingSet, id: MessageId) {
     let now = set.now;
     let dialogue = &mut set.dialogue;

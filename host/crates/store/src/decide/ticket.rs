@@ -8,8 +8,8 @@ use crate::{TicketPatch, TicketPatched};
 use leadhost_domain::conversation::SPECIAL_INSTRUCTIONS;
 use leadhost_domain::ticket::TicketStatus;
 
-/// Hands the conversation to people: to this owner, or to whichever agent takes it. The
-/// contact's answer is not awaited any more.
+/// Hands the conversation to people: to this owner, or to whichever agent takes it. The contact's answer is
+/// no longer awaited.
 pub(super) fn hand_over(set: &mut WorkingSet, id: ConversationId, owner: Option<OwnerId>) {
     let now = set.now;
     let Some(conversation) = set.dialogue.conversations.get_mut(&id) else {

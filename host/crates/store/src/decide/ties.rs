@@ -11,7 +11,7 @@ use crate::decide::prelude::*;
 /// The match keys of a contact, while its leads are looked at, oldest first.
 pub(super) struct Ties<'a> {
     contact: ContactId,
-    /// The keys that its leads named before the repair, and do not name any more.
+    /// The keys that its leads named before the repair and no longer name.
     gone: &'a BTreeSet<String>,
     /// Its leads with the keys that they name, newest first; without those that were passed.
     ahead: Vec<(DealId, Vec<String>)>,

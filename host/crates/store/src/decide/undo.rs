@@ -520,7 +520,7 @@ mod tests {
             contact,
             vec![
                 (DealId::new(NOW), said(emails[0])),
-                // The deal has another address by now.
+                // The deal's address has changed since.
                 (deal, said(emails[1])),
             ],
         );

@@ -340,8 +340,8 @@ impl WorkingSet {
         }
     }
 
-    /// Returns what the leads of a contact say of the person, oldest first, as they are by now in this
-    /// batch. A deal that no lead made says nothing.
+    /// Returns what the leads of a contact say of the person, oldest first, as this batch has left them so
+    /// far. A deal that no lead made says nothing.
     pub fn said_of(&self, id: ContactId) -> Vec<(DealId, Value)> {
         let loaded = self.deals.iter().filter(|(_, deal)| deal.person == id);
         let loaded =
@@ -494,8 +494,8 @@ impl WorkingSet {
         former
     }
 
-    /// Returns those of the keys that the contact has not: the ones that would become its own, and
-    /// those of other contacts that it would share.
+    /// Returns the keys that the contact lacks: the ones that would become its own, and the keys of other
+    /// contacts that it would share.
     pub fn missing_keys(
         &self,
         workspace: WorkspaceId,

@@ -51,8 +51,8 @@ impl ContactRecord {
         json!({ "name": name, "email": email, "phone_number": phone_number, "props": props })
     }
 
-    /// Returns the contact of which a receipt has kept this, to be created again. What [`Self::before_merge`]
-    /// keeps and this does not read, an undo loses.
+    /// Returns the contact that a receipt has kept, to be created again. An undo loses whatever
+    /// [`Self::before_merge`] keeps and this does not read.
     pub fn merged(workspace: WorkspaceId, before: &Value) -> Self {
         let text = |field: &str| before[field].as_str().map(str::to_owned);
         Self {

@@ -18,7 +18,7 @@ use crate::schema::table::{ColumnSchema, TableSchema};
 
 pub type MovedValue = SqlValue<'static>;
 
-/// Reads a row of either database, whose columns are those of the table in their order. `replaced`
+/// Reads a row of either database, whose columns are the table's in the same order. `replaced`
 /// counts characters that PostgreSQL cannot hold.
 pub fn moved_row(
     table: &TableSchema,
@@ -215,7 +215,7 @@ mod tests {
             sum(&[row("a", 2), row("b", 1)])
         );
         assert_ne!(sum(&[a.clone(), a.clone()]), sum(&[b.clone(), b.clone()]));
-        // A text does not run into that of the next column.
+        // A text does not run into the next column's.
         let two = |one: &str, other: &str| {
             let text = |text: &str| MovedValue::from(text.to_owned());
             sum(&[vec![text(one), text(other)]])

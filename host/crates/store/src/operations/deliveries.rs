@@ -142,7 +142,7 @@ order by item");
 
     static LIST: Sql = of_each_workspace!("");
 
-    // The words are those of the index.
+    // The words must be the same as in the index.
     static LIST_WITHOUT_LEAD: Sql = of_each_workspace!(
         "
     and d.status in ('rejected', 'duplicate', 'ignored')

@@ -136,7 +136,7 @@ impl Store {
             .await
     }
 
-    /// Reads a page between its bounds, of which the upper one may be the feed's clock. Only the statements
+    /// Reads a page between its bounds; the upper one may be the feed's clock. Only the statements
     /// of the report use the filter.
     async fn page(
         &self,

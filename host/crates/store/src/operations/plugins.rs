@@ -189,8 +189,8 @@ impl Store {
         .await
     }
 
-    /// Marks the refusals of an inbox file as overtaken, except those of the bytes with this
-    /// digest. `None`: the file was removed.
+    /// Marks the refusals of an inbox file as overtaken, except refusals of the bytes with this digest.
+    /// `None`: the file was removed.
     pub async fn overtake_refusals_of_file(
         &self,
         origin: &str,

@@ -9,9 +9,9 @@ use leadhost_domain::repair::{
     CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairSum, RepairUndone, SAID,
 };
 
-/// The changes with the values of a contact: those of all rows of which one change is about it, such as of
-/// deals that a repair took from it or contacts that lost its keys, and those of other contacts that are of
-/// the same leads.
+/// The changes with the values of a contact: all changes of a row if one of them is about the contact, such
+/// as of deals that a repair took from it or contacts that lost its keys, and the changes that the same leads
+/// made to other contacts.
 macro_rules! changes_about {
     () => {
         "
@@ -296,8 +296,8 @@ impl Store {
             .await
     }
 
-    /// Gives an open repair a new generation: what is committed for an older one has no effect any
-    /// more. `None` if it was changed since its generation was read.
+    /// Gives an open repair a new generation: what is committed for an older one has no effect. `None` if it
+    /// was changed since its generation was read.
     pub async fn take_repair(&self, repair: &Repair) -> Result<Option<Repair>, StoreError> {
         let taken = repair.clone();
         steps!(self.database.write(Exempt), |tx| {
@@ -356,8 +356,8 @@ impl Store {
             .await
     }
 
-    /// Returns the next contact of which leads say something else of the person since a repair, in the order
-    /// of its receipt: after a number (0: from the first).
+    /// Returns the next contact whose leads say something else of the person since a repair, in the order of
+    /// its receipt: after a number (0: from the first).
     pub async fn corrected_contact(
         &self,
         id: RepairId,

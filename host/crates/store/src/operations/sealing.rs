@@ -7,7 +7,7 @@ statements! {
 select sealing_key
 from store");
 
-    // One statement, so that of two hosts that set a key at once, the second keeps that of the first.
+    // One statement: if two hosts set a key at once, the second keeps the first one's.
     static SET: Sql = sql("
 update store
 set sealing_key = :key

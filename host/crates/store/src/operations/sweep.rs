@@ -68,7 +68,7 @@ ordered join deliveries as d
 for update of d skip locked -- postgres
 ");
 
-    // A row in the queue that is not locked by now belongs to another transaction.
+    // A row in the queue that is not locked at this point belongs to another transaction.
     static FREE: Sql = sql("
 each (workspace_id uuid, id uuid, queued truth, now time)
 select each.workspace_id, each.id

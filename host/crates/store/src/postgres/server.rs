@@ -7,8 +7,8 @@ use sqlx::postgres::PgConnection;
 
 use super::error;
 
-// The timeline of current writes. The control file has that of the last checkpoint, which
-// is outdated for a while after a promotion.
+// The timeline of current writes. The control file has the timeline of the last checkpoint, which is outdated
+// for a while after a promotion.
 const SERVER: &str = "
 select (select system_identifier::text from pg_control_system())
   || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";

@@ -1,4 +1,4 @@
-//! The statements that PostgreSQL runs: those of the operations, and those of this folder.
+//! The statements that PostgreSQL runs: the operations' and this folder's.
 
 use super::{commit_status, examine, health, hosts, open, rate, server};
 use crate::operations;

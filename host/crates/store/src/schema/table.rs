@@ -329,7 +329,7 @@ impl TableSchema {
     }
 }
 
-/// A statement that reads records of a table: `{columns}` are those of `TABLE as "alias"`.
+/// A statement that reads records of a table: `{columns}` are the columns of `TABLE as "alias"`.
 macro_rules! reading {
     ($table:ident as $alias:literal, $text:expr) => {
         $crate::sql::made(|| format!($text, columns = $crate::schema::$table.read($alias, &[])))

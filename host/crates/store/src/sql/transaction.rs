@@ -41,8 +41,8 @@ pub enum SqlRow<'r> {
 }
 
 impl Tx {
-    /// Limits the rows that the transaction sees from now on to those of these workspaces, which
-    /// replace any named before. On SQLite the transaction always sees all rows.
+    /// From now on, the transaction sees only rows of these workspaces, which replace any named before. On
+    /// SQLite the transaction always sees all rows.
     pub async fn name(&mut self, workspaces: &[WorkspaceId]) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(_) => Ok(()),

@@ -144,9 +144,9 @@ impl Store {
         Ok(())
     }
 
-    /// Gives each build the cubes that its workspace needs, within bounds: that of the default
-    /// zone, and those of zones that are requested often and recently. Removes cubes that are not
-    /// needed or follow rules other than `tzdata`. Returns the cubes that are incomplete.
+    /// Gives each build the cubes that its workspace needs, within bounds: one for the default zone, and one
+    /// for each zone that is requested often and recently. Removes cubes that are not needed or follow rules
+    /// other than `tzdata`. Returns the cubes that are incomplete.
     pub async fn cubes_due(&self, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError> {
         let workspaces = steps!(self.database.read(Exempt), |tx| workspace_ids(tx).await).await?;
         let mut making: Vec<Cube> = Vec::new();

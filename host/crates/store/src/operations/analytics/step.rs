@@ -25,8 +25,8 @@ left join feed_clock as clock
 where b.build = :build
 and (b.workspace_id = :workspace) is true");
 
-    // Conversations of test leads do not count, and neither do their tickets. Columns are read by index:
-    // their order is that of `row::analytics`.
+    // Conversations of test leads do not count, and neither do their tickets. Columns are read by index, in
+    // the order of `row::analytics`.
     static CONVERSATIONS: Sql = sql("
 select stamp, id, counts, first_message_at, agent_type, agent_id, source, answered_at,
   no_response_at, appointment_at, transferred_at

@@ -151,8 +151,8 @@ pub async fn new_workspace(
     Ok(())
 }
 
-/// Changes the name, the region, the time zone and the rate limit of a workspace to those of
-/// the plan. Returns 1 if any of them differed, and otherwise 0.
+/// Sets the name, the region, the time zone and the rate limit of a workspace from the plan. Returns 1 if any
+/// of them differed, and otherwise 0.
 pub async fn change_workspace(
     tx: &mut Tx,
     id: WorkspaceId,
@@ -210,8 +210,8 @@ impl<'t> Declare<'t> {
         self.tx.only(&NEW_AGENT, &args, |row| row.get("id")).await
     }
 
-    /// Changes all fields of an agent except its name to those of the plan. Returns 1 if any of
-    /// them differed, and otherwise 0.
+    /// Sets all fields of an agent except its name from the plan. Returns 1 if any of them
+    /// differed, and otherwise 0.
     pub async fn change_agent(
         &mut self,
         id: AgentId,
@@ -232,8 +232,7 @@ impl<'t> Declare<'t> {
         Ok(())
     }
 
-    /// Changes the name of an owner to that of the plan. Returns 1 if it differed, and
-    /// otherwise 0.
+    /// Sets the name of an owner from the plan. Returns 1 if it differed, and otherwise 0.
     pub async fn change_owner(
         &mut self,
         id: OwnerId,

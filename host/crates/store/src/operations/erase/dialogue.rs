@@ -274,9 +274,9 @@ async fn remove_references(
     work.tx.run_each(&REFERENCES, &rows).await
 }
 
-/// Removes message errors of the person's conversations, or else those of unknown messages to
-/// the person, and channels' ids that name the person: at most `limits::ERASED_AT_ONCE` of
-/// each. Returns `None` if there are none.
+/// Removes message errors of the person's conversations, or else errors of unknown messages to the person,
+/// and channels' ids that name the person: at most `limits::ERASED_AT_ONCE` of each. Returns `None` if there
+/// are none.
 pub async fn errors(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let mut found = work.ids_of_contact(&ERRORS, limits::ERASED_AT_ONCE).await?;
     let args = args! {

@@ -179,7 +179,7 @@ pub async fn end(
     Ok(())
 }
 
-/// Leaves out, of the deliveries that erasures kept, those that are gone by now.
+/// Leaves out deliveries that erasures kept and that no longer exist.
 async fn standing_alone(tx: &mut Tx, mut all: Vec<Erasure>) -> Result<Vec<Erasure>, StoreError> {
     let standing = standing::find(tx, &left_by(&all)).await?;
     let standing = standing.iter().map(|one| (one.id, one.status)).collect();

@@ -1,5 +1,5 @@
-//! Tickets: those that writes name, the open ones of conversations and deals that change, and those
-//! of deals that turn out to be tests.
+//! Tickets: the ones that writes name, the open ones of conversations and deals that change, and all of deals
+//! that turn out to be tests.
 //!
 //! A ticket may get a conversation or a deal that it had not. If a named ticket got a conversation
 //! after it was found without a lock, the batch runs again.

@@ -486,8 +486,8 @@ fn one_deal(
     args! { workspace_id, id, contact_id }
 }
 
-/// Locks and loads the contacts that something led to, and those of the named ones that exist.
-/// Fails with [`StoreError::Contended`] if one of the former was erased in the meantime.
+/// Locks and loads the contacts that something led to, and the named ones that exist. Fails
+/// with [`StoreError::Contended`] if one of the former was erased in the meantime.
 pub async fn contacts(
     tx: &mut Tx,
     set: &mut WorkingSet,

@@ -89,7 +89,7 @@ pub async fn states(
 }
 
 /// Loads which of these keys the loaded contacts share already. A key may have thousands of contacts,
-/// such as the address of a portal, so only those of the batch are looked up.
+/// such as the address of a portal, so only the batch's contacts are looked up.
 pub async fn shared_keys(
     tx: &mut Tx,
     set: &mut WorkingSet,

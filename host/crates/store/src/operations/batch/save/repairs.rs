@@ -1,5 +1,5 @@
-//! Receipts of repairs: the rows for the changes of a replay, and the rows besides those of feeds that
-//! an undo changes.
+//! Receipts of repairs: the rows for the changes of a replay, and the rows outside feeds that an undo
+//! changes.
 
 use crate::operations::batch::load::locked::place;
 use crate::operations::prelude::*;
@@ -38,7 +38,7 @@ where (workspace_id, key, contact_id) in (
     static MARKS: Sql = made(|| schema::REPAIR_CHANGES.update(&["undone"]));
     static MOVED_ITEMS: Sql = made(|| schema::ITEMS.update(&["contact_id"]));
 
-    // The configuration stays that of the repair: the one before is not known any more. Such a delivery is
+    // The configuration stays the repair's, because the one before it is no longer known. Such a delivery is
     // finished, so the batch has not locked it.
     static HARMED_AGAIN: Sql = sql("
 each (workspace_id uuid, id uuid, plugin text, version text, digest text, contract text)
