@@ -129,8 +129,7 @@ fn part(line: &str) -> Option<(String, f64)> {
 }
 
 /// Returns the processor time of a process: the sum of these fields of `/proc/PID/stat`,
-/// counted after the name. 11 and 12 are its own, 13 and 14 those of its ended
-/// children.
+/// counted after the name. 11 and 12 are its own, 13 and 14 its ended children's.
 pub fn ticks(process: u32, fields: &[usize]) -> Result<Duration, Failure> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     // The name is in brackets and may contain spaces.

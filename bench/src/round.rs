@@ -135,7 +135,7 @@ pub const BASELINE: &str = "The baseline is another build of the service, given 
 /// Relative difference that two runs of one build may have. Less is not a difference.
 pub const NOISE: f64 = 1.05;
 
-/// A side's results as multiples of those of the same side of the baseline in the same rounds.
+/// A side's results as multiples of the baseline's in the same rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct BaselineRatio {
     pub rate: f64,

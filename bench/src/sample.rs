@@ -31,7 +31,7 @@ impl Sample {
         self.percentile(0.99)
     }
 
-    /// The ratio of the p99 to that of another sample.
+    /// The ratio of the p99 to another sample's.
     pub fn times(&self, other: &Self) -> f64 {
         self.p99().as_secs_f64() / other.p99().as_secs_f64().max(f64::MIN_POSITIVE)
     }

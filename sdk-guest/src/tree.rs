@@ -16,8 +16,8 @@ pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     found(value, path).into_iter().next()
 }
 
-/// Returns the first scalar that a path leads to as trimmed text, of a list that of its elements; a number has
-/// the digits that were sent.
+/// Returns the first scalar that a path leads to, also within a list, as trimmed text; a number has the
+/// digits that were sent.
 pub fn text(value: &Value, path: &str) -> Option<String> {
     list(value, path).into_iter().find_map(element_text)
 }

@@ -213,7 +213,7 @@ pub fn cuts() -> impl Strategy<Value = Vec<Index>> {
     vec(any::<Index>(), 0..8)
 }
 
-/// Returns the pieces, none of which is empty.
+/// Returns the pieces; none is empty.
 pub fn pieces<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
     let mut ends: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
     ends.push(bytes.len());

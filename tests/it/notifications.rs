@@ -45,8 +45,7 @@ impl Bot {
         Self { host, declared }
     }
 
-    /// Declares the instances again; the keys stay those of the first
-    /// declaration.
+    /// Declares the instances again; the keys of the first declaration stay.
     async fn declare(&mut self, file: &str) {
         let report = self.host.declare(file).await.report;
         self.declared.report.instances = report.instances;

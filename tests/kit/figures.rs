@@ -27,7 +27,7 @@ pub fn record(fault: &str, on: Option<&On>, seed: Option<u64>, figure: &str) {
         .expect("the file of figures takes a line");
 }
 
-/// Returns the size in this variable, or that of this run if it is not set.
+/// Returns the size in this variable, or this run's size if it is not set.
 pub fn size(variable: &str, small: usize, full: usize) -> usize {
     usize::try_from(given(variable, sized(small, full) as u64)).expect("a size of a test")
 }

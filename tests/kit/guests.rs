@@ -83,7 +83,7 @@ pub fn with_library(component: &[u8], start: &[Instruction<'_>]) -> Vec<u8> {
     with_module(component, 1, &library(start))
 }
 
-/// Returns a component with one more core module, its number `index`, of which each instance has one.
+/// Returns a component with one more core module, its number `index`, in each instance.
 pub fn with_module(component: &[u8], index: u32, module: &Module) -> Vec<u8> {
     let mut instances = InstanceSection::new();
     instances.instantiate(index, [] as [(&str, ModuleArg); 0]);
@@ -160,8 +160,8 @@ pub fn misbehave_with_wasi() -> Vec<u8> {
     compile("guest-misbehave", WASI)
 }
 
-/// The misbehaving converter with as many golden cases as a component may carry, over
-/// twenty thousand, each of which loops for ever.
+/// The misbehaving converter with as many golden cases as a component may carry, over twenty thousand, each
+/// an endless loop.
 pub fn golden_bomb() -> Vec<u8> {
     misbehave::with_most_cases(&looping())
 }

@@ -29,7 +29,7 @@ pub struct Phones {
     task: JoinHandle<Story>,
 }
 
-/// The events of the phones, all of which the service has accepted.
+/// The events of the phones, all accepted by the service.
 #[derive(Default)]
 pub struct Story {
     pub read: Vec<Accepted>,

@@ -42,7 +42,7 @@ impl Random {
         self.below(times) == 0
     }
 
-    /// Returns one of these, of which there is at least one.
+    /// Returns one of these. There must be at least one.
     pub fn choose<'a, T>(&mut self, some: &'a [T]) -> &'a T {
         &some[self.count(some.len())]
     }

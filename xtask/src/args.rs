@@ -38,7 +38,7 @@ impl Args {
         self.words.len() != before
     }
 
-    /// The profile of the service: that of a release, unless `--debug` is there.
+    /// The profile of the service: `release`, unless `--debug` is there.
     pub fn profile(&mut self) -> &'static str {
         match self.flag("--debug") {
             true => "dev",

@@ -1,7 +1,6 @@
-//! Starts the setup of `examples/postgres` for a demonstration: a PostgreSQL
-//! server of its own, two hosts that share it, and a load balancer in front of
-//! them. The configuration is that of a real deployment; only the addresses are
-//! on the loopback interface.
+//! Starts the setup of `examples/postgres` for a demonstration: a PostgreSQL server of its own, two
+//! hosts that share it, and a load balancer in front of them. The configuration is a real
+//! deployment's; only the addresses are on the loopback interface.
 
 mod server;
 

@@ -53,7 +53,7 @@ struct Language {
     /// The source file whose `describe` has the summary; `KIND` stands for the kind.
     source: &'static str,
     ensure: fn(Install) -> Result<Toolchain, Failure>,
-    /// The folder of its SDK and the commands of its tests; those of the SDK in Rust are unit tests.
+    /// The folder of its SDK and the commands of its tests; the SDK in Rust has unit tests.
     sdk: Option<(&'static str, &'static [&'static str])>,
     /// The commands that check a project, as its continuous integration has them.
     checks: &'static [&'static str],
@@ -369,7 +369,7 @@ fn leadhost(program: &Path, folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The commands between `cd NAME` and those of `leadhost`.
+/// The commands between `cd NAME` and the `leadhost` commands.
 fn build_commands(said: &str, name: &str) -> Vec<String> {
     let enter = format!("cd {name}");
     let lines = said.lines().map(str::trim);

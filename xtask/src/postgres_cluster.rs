@@ -141,7 +141,7 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         drop(self.shell.stdin.take());
         let _ = self.shell.wait();
-        // Empty by now. Its parent may belong to another account than the shell's.
+        // It is empty. Its parent may belong to another account than the shell's.
         let _ = fs::remove_dir(&self.folder);
     }
 }

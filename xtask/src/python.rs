@@ -30,7 +30,7 @@ pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> 
     process::run(
         Command::new(environment.join("bin/componentize-py"))
             .current_dir(folder)
-            // The search for packages would otherwise find those of this machine.
+            // The search for packages would otherwise find this machine's.
             .env("VIRTUAL_ENV", &environment)
             .arg("--quiet")
             .arg("--wit-path")

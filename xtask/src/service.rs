@@ -44,7 +44,7 @@ impl Service {
         }
     }
 
-    /// Starts it with a name, which is that of its data folder and its log too. `set` adds its settings.
+    /// Starts it with a name, which its data folder and its log have too. `set` adds its settings.
     pub fn start_as(
         name: &str,
         program: &Path,

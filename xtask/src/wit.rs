@@ -81,7 +81,7 @@ fn one_file(contract: &Contract) -> Result<PathBuf, Failure> {
 }
 
 struct Contract {
-    /// The folder of its package, after those of its dependencies.
+    /// The folder of its package, after its dependencies' folders.
     folders: &'static [&'static str],
     file: &'static str,
 }

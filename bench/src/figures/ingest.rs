@@ -247,7 +247,7 @@ struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    /// Measures these sides in each round, but those of a baseline that is not there.
+    /// Measures these sides in each round, except a baseline that is not there.
     fn measure(
         arguments: &'a Arguments,
         all: &[(Program, Kind, &'static str)],

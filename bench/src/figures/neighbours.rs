@@ -35,7 +35,7 @@ const LEAST_OK: f64 = 0.99;
 /// Neighbours have different addresses.
 const GOOD: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 const BAD: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
-/// First number of the good connection's leads, so that no round repeats those of another.
+/// First number of the good connection's leads, so that no round repeats another's.
 const NUMBERS: u64 = 10_000_000;
 
 struct Row {

@@ -89,7 +89,7 @@ impl Spells {
         Sample::from_durations(self.took.iter().flatten().copied())
     }
 
-    /// The ratio of the p99 to that of another side, in all spells together.
+    /// The ratio of the p99 to another side's, in all spells together.
     fn times(&self, other: &Self) -> f64 {
         self.all().times(&other.all())
     }

@@ -1,11 +1,10 @@
 //! Names that are similar to a term, among a million: the service's index in memory,
 //! compared with PostgreSQL's trigrams on the same names and terms.
 //!
-//! The names are made up and look like those of homes in Portuguese; every tenth
-//! has a unique word. Terms are names with one typo, complete or some of their words. The
-//! index is called as a function, on one thread. The database is queried over a
-//! connection, and only for the first ten, while the index also counts all
-//! matches.
+//! The names are made up and look like names of homes in Portuguese; every tenth has a unique
+//! word. Terms are names with one typo, complete or some of their words. The index is called as
+//! a function, on one thread. The database is queried over a connection, and only for the first
+//! ten, while the index also counts all matches.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

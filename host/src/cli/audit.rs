@@ -24,8 +24,8 @@ pub struct ShowAudit {
     #[command(flatten)]
     #[serde(flatten)]
     page: PageFlags,
-    /// Check that no row was changed, or removed before its time, and print every row, or those of --actor, --what
-    /// and --since, as lines of JSON, the oldest first
+    /// Check that no row was changed, or removed before its time, and print every row, or the rows that
+    /// --actor, --what and --since select, as lines of JSON, the oldest first
     #[arg(long, conflicts_with_all = ["before", "limit"])]
     #[serde(skip)]
     export: bool,
@@ -64,7 +64,7 @@ impl ShowAudit {
 /// Breaks of the chain that an export names.
 const BREAKS: usize = 10;
 
-/// Prints the rows of an export, oldest first. Reads all rows unless nothing reads its output any more, and
+/// Prints the rows of an export, oldest first. Reads all rows unless the reader of its output is gone, and
 /// fails at the end if one does not follow the row before it.
 async fn export(client: &AdminClient, exported: &ShowAudit) -> CommandResult {
     let since = exported.since.as_ref();

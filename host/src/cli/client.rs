@@ -58,7 +58,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The message of a 404 for a path that no API has.
 const NOTHING: &str = "There is nothing at this address.";
 
-/// Environment variable with an admin key, which replaces that of the data folder.
+/// Environment variable with an admin key, which replaces the data folder's.
 const KEY_VARIABLE: &str = "LEADHOST_ADMIN_KEY";
 
 // How to reach the service.
@@ -73,7 +73,7 @@ pub struct ServiceAddress {
     /// The service's configuration file
     #[arg(long, value_name = "FILE", env = "LEADHOST_CONFIG", global = true)]
     config: Option<PathBuf>,
-    /// An admin key, instead of that of the data folder
+    /// An admin key, instead of the data folder's
     #[arg(
         long,
         value_name = "KEY",
@@ -180,8 +180,8 @@ impl ServiceAddress {
         })
     }
 
-    /// Returns a client for the service at this address, or for that of [`client`](Self::client) if
-    /// there is none. The key of a data folder is not sent to another service, and no key is sent
+    /// Returns a client for the service at this address, or else for the same service as
+    /// [`client`](Self::client). The key of a data folder is not sent to another service, and no key is sent
     /// over plain HTTP to another machine unless that is asked for. It does not connect yet.
     pub fn client_at(
         &self,
@@ -765,7 +765,7 @@ pub fn query(fields: &[(&str, Option<String>)]) -> String {
     }
 }
 
-/// Returns the members of an object that have a value as a query: those of the flags of a list.
+/// Returns the flags of a list that have a value as a query.
 pub fn query_of(flags: &impl Serialize) -> String {
     let flags = json!(flags);
     let fields = flags.as_object().into_iter().flatten();

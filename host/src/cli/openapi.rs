@@ -1,5 +1,5 @@
 //! `leadhost openapi`: prints the OpenAPI document of the gateway and the data API, as
-//! `/openapi.json` serves it when both share one address; with `--admin`, that of the admin API;
+//! `/openapi.json` serves it when both share one address; with `--admin`, the admin API's document;
 //! with `--rows`, the schemas of the rows that the data API returns, by name; with `--digest`, a
 //! line with a hash for each of their parts.
 

@@ -275,7 +275,7 @@ fn show(news: &News, workspaces: &WorkspacesOfSenders, json: bool) -> CommandRes
     Ok(())
 }
 
-/// Returns the line of a delivery. `name` is that of its sender.
+/// Returns the line of a delivery. `name` is its sender's.
 fn line(delivery: &DeliveryView, name: &str) -> String {
     let facts = &delivery.facts;
     let ran = facts.ran.as_ref();

@@ -29,7 +29,7 @@ const MAX_READ: usize = 24;
 /// Maximum paths of values that no field reads.
 const MAX_UNREAD: usize = 32;
 
-/// Returns the explanation of an item of which the fields are read.
+/// Returns the explanation of an item whose fields are read.
 pub fn item(record: &Record<'_>) -> Vec<Value> {
     let mut explained: Vec<Value> = Vec::new();
     let reads = record.reads();
@@ -165,7 +165,7 @@ struct Unread {
 }
 
 impl Unread {
-    /// `name` is that of the value, or of the list that it is in.
+    /// `name` is the name of the value, or of its list.
     fn collect(&mut self, record: &Record<'_>, value: &Value, name: &str, path: &str) {
         let is_full = self.contacts.len() + self.others.len() >= MAX_UNREAD;
         if is_full || record.is_used(value) || is_absent(value) {
@@ -240,7 +240,7 @@ struct UnreadContacts<'r, 'a> {
 }
 
 impl UnreadContacts<'_, '_> {
-    /// `name` is that of the value, or of the list that it is in, folded.
+    /// `name` is the folded name of the value, or of its list.
     fn collect(&mut self, value: &Value, name: &str, path: &str, in_business: bool) {
         let is_full = self.paths.len() == MAX_PATHS || self.left == 0;
         let is_anothers = self.lead.is_some() && is_others(name);

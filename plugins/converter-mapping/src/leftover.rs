@@ -183,7 +183,7 @@ impl Left {
         }
     }
 
-    /// Returns the rest of a value of which parts were left out; `None` if nothing is left.
+    /// Returns the rest of a value after parts were left out; `None` if nothing is left.
     fn some_of(self, value: &Value) -> Option<Value> {
         self.into_value(value).filter(|left| !is_absent(left))
     }

@@ -451,7 +451,7 @@ pub const PHONES: &[&str] = &[
     "moviles",
     "mobiles",
 ];
-/// Names of several contacts, whose members say of which kind each is.
+/// Names of several contacts, whose members say what kind each is.
 pub const PLURALS: &[&str] = &[
     "phones",
     "telefones",
@@ -481,7 +481,7 @@ pub fn is_international(name: &str) -> bool {
     parts.iter().any(|part| name.contains(part))
 }
 
-/// Parts of an address: beside one of them, a country is that of the address.
+/// Parts of an address: beside one of them, a country belongs to the address.
 pub const ADDRESS_PARTS: &[&str] = &[
     "address",
     "street",

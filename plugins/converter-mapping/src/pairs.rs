@@ -196,9 +196,9 @@ pub fn is_pair(item: &Value) -> bool {
     pair(item, None, item, &[]).is_some()
 }
 
-/// Whether an object is a record with a person in it, though its names are those of a
-/// question with its answer: an `id` beside `answers` that are a person's fields. The
-/// person in the answer to a question is another one.
+/// Whether an object is a record with a person in it, though its names look like a question with its answer:
+/// an `id` beside `answers` that are a person's fields. The person in the answer to a question is another
+/// one.
 pub fn is_record(item: &Value) -> bool {
     const ASKING: [&str; 5] = ["question", "pergunta", "pregunta", "label", "title"];
     const IDS: [&str; 2] = ["id", "key"];
@@ -378,9 +378,8 @@ fn hint(item: &Value) -> Option<&'static str> {
         })
 }
 
-/// Returns the kind of contact that an item says it is, in a word of the source, if its
-/// answer looks like one: `INPUT_PHONE_NUMBER`, `tipo` with `celular`. Not if its names are
-/// those of other people's contacts.
+/// Returns the kind of contact that an item says it is, in a word of the source, if its answer looks like
+/// one: `INPUT_PHONE_NUMBER`, `tipo` with `celular`. Not if its names are for other people's contacts.
 pub fn contact_hint(item: &Value, names: &[&String]) -> Option<&'static str> {
     const PHONES: [&str; 9] = [
         "phone",

@@ -24,8 +24,7 @@ const MAX_DEPTH: usize = 8;
 /// Maximum parts of one item that are compared.
 const MAX_COMPARED: usize = 100;
 
-/// A list of objects of which at least one has a contact, or one such object, and its
-/// path.
+/// A list of objects, at least one of them with a contact, or one such object, and its path.
 pub struct People<'a> {
     pub path: String,
     pub value: &'a Value,
@@ -57,8 +56,8 @@ pub fn candidates<'a>(body: &'a Value, list: Option<&'a Vec<Value>>) -> Vec<Peop
     search.found
 }
 
-/// Returns in the same way the objects whose contacts are in questions and answers, or
-/// under names that are also those of other values.
+/// Returns in the same way the objects whose contacts are in questions and answers, or under names that other
+/// values have too.
 pub fn sheets(body: &Value) -> Vec<People<'_>> {
     let mut search = PeopleSearch {
         list: None,
@@ -336,7 +335,7 @@ pub fn has_kinds(value: &Value) -> (bool, bool) {
     (!who.phones.is_empty(), !who.emails.is_empty())
 }
 
-/// Returns the members of an object of several contacts, which say of which kind each is:
+/// Returns the members of an object of several contacts, which say what kind each is:
 /// `{"main": "…", "home": "…"}`. An object with other texts is not one.
 pub fn members(value: &Value, is_contact: impl Fn(&Value) -> bool) -> Vec<(&String, &Value)> {
     let fields = value.as_object().into_iter().flatten();

@@ -714,7 +714,7 @@ pub const LAST_NAMES: [&str; 13] = [
     "nachname",
     "cognome",
 ];
-/// In French, `nom` is a last name beside this name; alone it may be that of a thing.
+/// In French, `nom` is a last name beside this name; alone it may be a thing's name.
 pub const FRENCH_FIRST_NAME: &str = "prenom";
 pub const FRENCH_LAST_NAME: &str = "nom";
 

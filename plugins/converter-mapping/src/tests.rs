@@ -178,7 +178,7 @@ fn usual_names_in_more_languages_are_read() {
         assert_eq!(lead["name"], "Ana Costa", "{names:?}");
         assert_eq!(lead["emails"], json!(["ana@example.com"]), "{email}");
     }
-    // `nom` alone may be that of a thing.
+    // `nom` alone may be a thing's name.
     assert_eq!(
         lead(json!({"nom": "Villa", "courriel": "ana@example.com"}))["name"],
         Value::Null

@@ -271,7 +271,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the ISO code of the country beside a phone, unless it is that of an address.
+    /// Returns the ISO code of the country beside a phone, unless it belongs to an address.
     fn country(&self) -> Option<(&'a Value, String)> {
         let is_address = names::ADDRESS_PARTS.iter().any(|name| self.has(name));
         let named = ["phonecountry", "country", "pais"]
@@ -308,7 +308,7 @@ impl<'a> View<'a> {
         if own.is_some() {
             return own.map(found);
         }
-        // `area` may be that of a property: `85 m2`.
+        // `area` may be a property's: `85 m2`.
         let is_area = names == names::AREA_CODES;
         let plain = self.first(names);
         let plain = plain.filter(|(_, text)| !is_area || is_code(text));
@@ -454,7 +454,7 @@ fn is_numbered(name: &str) -> bool {
     is_meant || ["tel", "yourtel", "zap", "wpp", "whats", "cell", "mail"].contains(&name)
 }
 
-/// Returns a phone's text: a scalar's, or that of an object around it, in E.164 if it has one.
+/// Returns a phone's text: a scalar, or the text of an object around it, in E.164 if it has one.
 pub fn phone_text(node: &Value) -> Option<String> {
     let fields = node.as_object().into_iter().flatten();
     let mut texts = fields
@@ -514,7 +514,7 @@ fn country_of(node: &Value) -> Option<String> {
     of(names::COUNTRY_CODES).or_else(|| of(names::COUNTRIES))
 }
 
-/// Returns the text of a phone with the country that an object has beside it, unless it is that of an
+/// Returns the text of a phone with the country that an object has beside it, unless it belongs to an
 /// address.
 pub fn in_country_of(phone: &str, node: &Value) -> String {
     let is_address = |name: &String| names::ADDRESS_PARTS.contains(&fold(name).as_str());
@@ -546,7 +546,7 @@ fn stem(name: &str) -> &str {
     stem
 }
 
-/// Whether a phone's name is that of its owner with a usual name of a phone: `contact` of
+/// Whether a phone's name is its owner's with a usual name of a phone: `contact` of
 /// `contactphone`, `contato` of `telefonecontato`.
 fn is_of_owner(phone: &str, owner: &str) -> bool {
     let rest = [phone.strip_prefix(owner), phone.strip_suffix(owner)];

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A template send. The configuration is that of the case's delivery; the
-/// defaults stand for fields that a case leaves out.
+/// A template send. The configuration is the case's; the defaults stand for fields that a case
+/// leaves out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Message {

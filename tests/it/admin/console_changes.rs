@@ -90,7 +90,7 @@ async fn a_secret_is_set_and_everything_else_stays(on: On) {
         ("secret", "token"),
         ("value", "the-new-one"),
     ];
-    // The age of the secret is that of its value.
+    // The age of the secret is the age of its value.
     operator.host.advance(60).await;
     let answer = browser.submit(&to, &fields).await.expect(200);
     let page = answer.text();

@@ -1,4 +1,4 @@
-//! Bodies: those of strangers are not read, and no sender takes all the room.
+//! Bodies: strangers' are not read, and no sender takes all the room.
 
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;

@@ -1,5 +1,4 @@
-//! The network to the database breaks: connections are reset, or nothing passes
-//! any more, without an error.
+//! The network to the database breaks: connections are reset, or nothing passes through, without an error.
 
 use std::time::Duration;
 

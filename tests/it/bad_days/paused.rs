@@ -1,5 +1,5 @@
-//! Two hosts share the work. One of them is frozen past its leases and continues
-//! with work that is done by now: it overwrites nothing.
+//! Two hosts share the work. One of them is frozen past its leases and continues with work that the other has
+//! done: it overwrites nothing.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

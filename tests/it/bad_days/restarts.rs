@@ -41,7 +41,7 @@ async fn repeated_restarts_of_the_server_lose_no_lead_and_leak_no_connection() {
         assert!(took < RECOVERY + PATIENCE, "it took {took:?} to go on");
     }
     let connections = world.connections().await;
-    // The connections of the pool, and some others: the listener's, and that of the jobs.
+    // The connections of the pool, and some others: the listener's and the jobs'.
     assert!(connections <= 6 + 4, "{connections} connections are open");
     let figure = format!(
         "{} restarts of the server, every second one without a shutdown: {} leads acknowledged, 0 lost, 0 twice; the first acknowledgement at most {:.1} s after the server returned",

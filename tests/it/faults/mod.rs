@@ -1,6 +1,5 @@
-//! Faults that no other folder covers: each test does one thing to the program itself
-//! and reports a figure. The sizes are those of a usual run; `cargo xtask faults`
-//! sets larger ones.
+//! Faults that no other folder covers: each test does one thing to the program itself and
+//! reports a figure. The sizes are for a usual run; `cargo xtask faults` sets larger ones.
 
 mod bombs;
 pub mod clock;

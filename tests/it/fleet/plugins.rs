@@ -159,8 +159,7 @@ async fn two_activations_of_one_name_at_once_are_one_after_the_other() {
         .into_iter()
         .filter_map(|result| match result {
             Ok(deployed) => deployed.activation,
-            // The other activation was faster: it is in progress, active by now, or
-            // newer.
+            // The other activation was faster: it is in progress, already active, or newer.
             Err(DeployError::Fleet(_) | DeployError::Refused { .. }) => None,
             Err(error) => panic!("{error}"),
         })

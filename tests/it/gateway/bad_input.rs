@@ -16,7 +16,7 @@ leadhost_tests::on_every_store! {
     large_and_deep_requests_are_refused_in_the_gateways_format,
 }
 
-/// A new deal with every field except for those of a message.
+/// A new deal with every field except a message's.
 fn whole() -> Value {
     json!({
         "name": "Ana Prado", "phoneNumber": "+55 11 98765-4321", "email": "ana@example.com",

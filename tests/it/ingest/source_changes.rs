@@ -139,7 +139,7 @@ fn mended<'a>(version: &'a str, word: &'a str) -> Variant<'a> {
     Variant::version(version).mended(word)
 }
 
-/// Waits until there is no report any more.
+/// Waits until the report ends.
 async fn report_ends(host: &Host, id: &ConnectionId) {
     until("the report ends", async || {
         let mut shapes = host.store().source_shapes().await.unwrap();

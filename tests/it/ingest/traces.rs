@@ -88,7 +88,7 @@ fn delivery_of(answer: &Answer) -> String {
     id.expect("a delivery")
 }
 
-/// Returns the name of each span with that of its parent.
+/// Returns the name of each span with its parent's.
 fn family(spans: &[ReceivedSpan]) -> Vec<(&str, &str)> {
     let name = |id: &str| {
         let found = spans.iter().find(|span| span.id == id);

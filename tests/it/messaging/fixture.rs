@@ -193,8 +193,8 @@ impl WhatsAppFixture {
         .await;
     }
 
-    /// Sends the waiting events, all of which the host must accept.
-    /// Posts a webhook with this value in its only change.
+    /// Sends the waiting events. The host must accept them all. Posts a webhook with this value
+    /// in its only change.
     pub async fn posts(&self, value: Value) {
         let body = webhook(value).to_string();
         taken(&[self.whatsapp.send_raw(JSON, body, Key::Right).await]);

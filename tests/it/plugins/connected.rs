@@ -184,7 +184,7 @@ async fn a_component_is_replayed_on_the_deliveries_of_a_service(on: On) {
     let same_results = "on 3 deliveries: 3 the same";
     has!(connected.remote(0, &replay), same_results);
 
-    // The digest is that of the component with its golden cases, as `plugin test` shows it.
+    // The digest is the component's with its golden cases, as `plugin test` shows it.
     let form = connected.put("form.wasm", component("plugins/example-form.wasm"));
     let replay = format!("plugin test {form} --here --connection form");
     let replayed = connected.remote(0, &format!("{replay} --json"));

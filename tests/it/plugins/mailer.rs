@@ -99,7 +99,7 @@ allow = [{{ url = "http://{address}", private = true }}]
         answers
     }
 
-    /// The same, of which each must be accepted.
+    /// The same. Each must be accepted.
     pub async fn deliver(&self, from: usize, messages: usize) {
         for answer in self.send(from, messages).await {
             let status = answer.header("x-message-status");

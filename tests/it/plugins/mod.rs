@@ -136,8 +136,8 @@ async fn unless_busy<T>(call: impl AsyncFn() -> Result<T, CallError>) -> Result<
     call().await
 }
 
-/// How long a component may take to compile and to be tried, unless a test says otherwise:
-/// a loaded machine compiles slowly, and no test but those of these limits is about that.
+/// How long a component may take to compile and to be tried, unless a test says otherwise: a
+/// loaded machine compiles slowly, and only the tests of these limits are about that.
 const PATIENCE: [(&str, &str); 2] = [("compile_seconds", "3600"), ("trial_seconds", "3600")];
 
 fn settings(overrides: &[(&str, &str)]) -> config::PluginsSection {

@@ -1,6 +1,6 @@
-//! Canaries: a candidate converts a part of the deliveries beside the stable version, step by
-//! step, and guards roll it back. The steps follow the machine's monotonic clock, not that of the
-//! host: they are seconds long here, and the tests wait for them.
+//! Canaries: a candidate converts a part of the deliveries beside the stable version, step by step, and
+//! guards roll it back. The steps follow the machine's monotonic clock, not the host's: they are seconds long
+//! here, and the tests wait for them.
 
 use leadhost_domain::connection::ChangeCause;
 use leadhost_domain::key::PlainKey;

@@ -151,7 +151,7 @@ async fn refused_canary(on: On, strict: &DoubleServer<Strict>) -> Mailer {
     mailer
 }
 
-/// Which of the requests were those of `send:other`, in order.
+/// Which requests were by `send:other`, in order.
 fn order_of(strict: &DoubleServer<Strict>) -> Vec<bool> {
     let targets = strict.endpoint().targets.lock();
     let targets = targets.expect("no test panics with it");

@@ -33,7 +33,7 @@ async fn put_all(host: &Host, seeded: &Seeded, products: &[PlannedProduct]) -> I
     import
 }
 
-/// Removes all products but those of this import.
+/// Removes all products but this import's.
 async fn keep_only(host: &Host, seeded: &Seeded, import: ImportId) {
     let mut after = 0;
     loop {

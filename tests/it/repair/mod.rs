@@ -26,8 +26,8 @@ use serde_json::{Value, json};
 const WRONG: &str = r#"phones = "telefone""#;
 const RIGHT: &str = r#"phones = "fone""#;
 
-/// A host with leads that have lost their phones, and that now reads them. The version that
-/// converted the leads is not active any more.
+/// A host with leads that have lost their phones, and that now reads them. The version that converted the
+/// leads is no longer active.
 struct Repairing {
     host: Host,
     key: PlainKey,

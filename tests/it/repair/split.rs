@@ -25,7 +25,7 @@ leadhost_tests::on_every_store! {
     an_undo_brings_nothing_of_an_erased_last_person_back,
 }
 
-/// The wrong version reads one number in each lead: that of the broker.
+/// The wrong version reads one number in each lead: the broker's.
 const BROKER: usize = 9;
 const WRONG: &str = r#"phones = "corretor""#;
 
@@ -123,7 +123,7 @@ async fn people_whom_one_wrong_phone_made_one_come_apart(on: On) {
         assert_eq!(joined.found(*number).await, [*name]);
     }
     assert_eq!(joined.rows("contacts").await.len(), 3);
-    // The wrong number leads to none of them any more.
+    // The wrong number no longer leads to any of them.
     assert_eq!(joined.found(BROKER).await, [""; 0]);
     let other = joined.tell("Broker", BROKER).await;
     assert_eq!(joined.person(&other).await[1], "Broker");

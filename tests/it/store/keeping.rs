@@ -265,7 +265,7 @@ pub async fn the_newest_of_each_outcome_come_in_turn(world: &World) {
     check(&all, 100, 3, &first).await;
     let second = [(4, CONVERTED), (0, REJECTED), (3, CONVERTED)];
     check(&all, 100, 100, &[first, second].concat()).await;
-    // Only the newest rows are looked at, also those of other outcomes.
+    // Only the newest rows are looked at, whatever their outcome.
     check(&all, 4, 100, &[(6, CONVERTED), (4, CONVERTED)]).await;
     let recent = ConvertedFilter {
         since: Some(times[4]),

@@ -174,8 +174,7 @@ pub async fn a_delivery_that_turns_out_unproven_counts_for_the_quarantine(world:
     assert!(!world.is_kept(oldest).await);
     assert!(world.is_kept(unchecked).await);
     assert_full(world).await;
-    // The quarantined delivery has its address; a delivery with a proven sender
-    // has none any more.
+    // The quarantined delivery has its address; a delivery with a proven sender has none.
     for (noted, rows) in [
         (
             "select count(*) from deliveries where peer = '192.0.2.1'",

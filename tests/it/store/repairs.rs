@@ -238,7 +238,7 @@ pub async fn a_repair_has_a_row_for_each_field_that_it_changes(world: &World) {
     let (first, right) = stored_wrong(world).await;
     let repair = begin(world, None, true).await;
     for _ in 0..2 {
-        // The second time nothing differs any more.
+        // The second time nothing differs.
         let outcome = replay(world, first.delivery, &repair, vec![lead(right.clone())]).await;
         assert_eq!(outcome.items[0].status, ItemStatus::Converted);
         assert_eq!(listed(&changes(world, &repair).await), righted());

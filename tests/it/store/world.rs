@@ -477,7 +477,7 @@ pub fn ended(status: DeliveryStatus) -> ConversionResult {
     }
 }
 
-/// The converter `form`; the digest is that of the version's text.
+/// The converter `form`; the digest is of the version's text.
 pub fn ran(version: &str) -> RanWith {
     RanWith {
         plugin: "form".to_owned(),

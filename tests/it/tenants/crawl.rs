@@ -59,7 +59,7 @@ impl Request {
         }
     }
 
-    /// Replaces the words of the other request in a text by those of this one.
+    /// Replaces the words of the other request in a text with this one's.
     pub fn in_the_words_of(&self, other: &Self, said: &str) -> String {
         let pairs = self.words.iter().zip(&other.words);
         pairs.fold(said.to_owned(), |said, (mine, theirs)| {

@@ -17,8 +17,8 @@ leadhost_tests::on_every_store! {
     one_phone_in_two_workspaces_is_two_contacts,
 }
 
-/// The words and the prefixes of phones that mark the two. Random or measured values may
-/// contain the digits of a prefix by chance, but not those of a whole phone.
+/// The words and the prefixes of phones that mark the two. Random or measured values may contain the digits
+/// of a prefix by chance, but not of a whole phone.
 const MINE: (&str, &str) = ("Quixaba", "+551198646");
 const THEIRS: (&str, &str) = ("Zwyrmark", "+551198817");
 
@@ -33,7 +33,7 @@ async fn workspaces(on: On) -> (Host, FilledWorkspace, FilledWorkspace) {
     (host, mine, theirs)
 }
 
-/// Waits until no message is in flight: nothing changes by itself any more.
+/// Waits until no message is in flight: nothing changes by itself.
 async fn comes_to_rest(host: &Host) {
     eventually("all messages are out or failed", async || {
         let sends = host.count("select count(*) from sends").await;

@@ -66,7 +66,7 @@ struct PortalState {
 }
 
 impl Portal {
-    /// Returns a portal that has sent nothing. `path` is that of the connection.
+    /// Returns a portal that has sent nothing. `path` is the connection's.
     pub fn new(gateways: Vec<String>, path: String) -> Self {
         Self(Arc::new(PortalState {
             gateways,

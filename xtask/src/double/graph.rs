@@ -159,7 +159,7 @@ pub(super) fn no_object(method: &str, id: &str) -> Answer {
     error(400, 100, Some(33), &why, None)
 }
 
-/// An error of the Graph API, of which the Cloud API is a part. Only the latter gives details.
+/// An error of the Graph API, which the Cloud API is part of. Only the latter gives details.
 pub(super) fn error(
     status: u16,
     code: u32,

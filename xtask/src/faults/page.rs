@@ -48,8 +48,8 @@ impl Figure {
         })
     }
 
-    /// Adds up the lines of the tests of `cargo xtask fuzz`, each of which is `NAME: N inputs in
-    /// S s, seed X`, possibly after a word of the test harness.
+    /// Adds up the lines of the tests of `cargo xtask fuzz`, such as `NAME: N inputs in S s, seed X`,
+    /// possibly after a word of the test harness.
     pub fn from_fuzz_output(said: &str) -> Option<Self> {
         let (mut targets, mut inputs, mut seconds, mut last) = (0, 0_u64, 0.0, None);
         for line in said.lines() {

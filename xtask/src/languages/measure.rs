@@ -64,7 +64,7 @@ fn measured(made: &Made<'_>, until_answered: Duration) -> Result<Row, Failure> {
     Ok(Row {
         title: made.project.language.title,
         until_answered,
-        // Last: the calls above are those of the project as `new` wrote it.
+        // Last: the calls above are of the project as `new` wrote it.
         edit: edit::measure(made)?,
         component_bytes: u64::try_from(component.len()).unwrap_or(u64::MAX),
         call: calls[CALLS / 2],

@@ -141,16 +141,16 @@ pub fn on_signals(shutdown: Shutdown, patience: Duration, flush_log: fn()) -> io
     thread("signals", watch).map(|_| ())
 }
 
-/// The exit code after a second signal: that of a program that Ctrl-C ended.
+/// The exit code after a second signal, as of a program ended by Ctrl-C.
 const EXIT_AT_ONCE: i32 = 130;
-/// The exit code if a graceful stop took too long: that of the command `timeout`.
+/// Exit code after a forced stop; same as `timeout(1)`.
 const EXIT_LATE: i32 = 124;
 
 fn thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name.to_owned()).spawn(run)
 }
 
-/// Ends the process at once, without destructors or exit handlers, any of which may block.
+/// Ends the process at once, without destructors or exit handlers, which may block.
 fn end(code: i32, flush_log: fn()) {
     flush_log();
     signal_hook::low_level::exit(code);

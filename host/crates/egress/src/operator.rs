@@ -1,5 +1,5 @@
 //! Calls to addresses that the operator configured. No allow-list applies to them, and they may be
-//! private: the operator chose them. TLS, deadlines and kept connections are those of every call.
+//! private: the operator chose them. TLS, deadlines and kept connections are the same as for every call.
 
 use std::sync::atomic::AtomicBool;
 

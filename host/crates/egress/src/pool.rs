@@ -149,7 +149,7 @@ pub struct CallPermit {
 }
 
 impl CallPermit {
-    /// Takes the connection that was used last, unless it is closed or too old by now.
+    /// Takes the connection that was used last, unless it is closed or too old.
     pub fn take_idle(&self) -> Option<HttpConnection> {
         let mut useless = Vec::new();
         let mut state = self.pool.lock();

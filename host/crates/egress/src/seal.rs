@@ -2,13 +2,12 @@
 //! under the host's sealing key, bound to a context, so that a sealed value copied to
 //! another place does not open there.
 //!
-//! The key is 32 bytes in base64, from the environment or from `<data folder>/sealing.key`,
-//! which the first start creates. Every sealed value carries the id of its key. The
-//! folder's `sealing.id` names the key that the store was last sealed with: a host without
-//! that key refuses to start rather than serve connections that it cannot open. So does a
-//! host none of whose keys opens a secret of the store, such as that of a restored copy.
-//! Older keys are used only for opening. Nothing here shows a key or a secret, neither in
-//! errors nor in `Debug`.
+//! The key is 32 bytes in base64, from the environment or from `<data folder>/sealing.key`, which the first
+//! start creates. Every sealed value carries the id of its key. The folder's `sealing.id` names the key that
+//! the store was last sealed with: a host without that key refuses to start rather than serve connections
+//! that it cannot open. So does a host none of whose keys opens a secret of the store, as after restoring
+//! another service's copy. Older keys are used only for opening. Nothing here shows a key or a secret,
+//! neither in errors nor in `Debug`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -472,7 +471,7 @@ fn old_keys(folder: &Path, environment: &Environment) -> Result<Vec<SealingKey>,
 }
 
 /// Returns the id of the key that a data folder's secrets are sealed with: the id in
-/// `sealing.id`, otherwise that of the key file, or `None` if there is neither.
+/// `sealing.id`, otherwise the key file's id, or `None` if there is neither.
 pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
     if let Some(id) = marker(folder)? {
         return Ok(Some(id));
@@ -486,8 +485,8 @@ pub fn key_of(folder: &Path) -> Result<Option<String>, KeyError> {
     ))
 }
 
-/// Checks that there is a key which a start with this folder accepts: that of `sealing.id`, if it is
-/// recorded. Writes nothing.
+/// Checks that there is a key which a start with this folder accepts: the one that `sealing.id` names, if it
+/// names one. Writes nothing.
 pub fn check_key(folder: &Path, environment: &Environment) -> Result<(), KeyError> {
     let Some(sealed_with) = marker(folder)? else {
         return Ok(());

@@ -364,7 +364,7 @@ fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut ApiResponse) {
     }
     if head.method == Method::HEAD {
         let length = reply.body().bytes();
-        // The length of a 304 would be that of the whole answer, which was not made.
+        // The length of a 304 would be the length of the whole answer, which was not made.
         if reply.status() != StatusCode::NOT_MODIFIED {
             reply
                 .headers_mut()

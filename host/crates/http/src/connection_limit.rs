@@ -186,7 +186,7 @@ impl Seat {
         self.go.notified().await;
     }
 
-    /// Keeps the connection: it has a request by now.
+    /// Keeps the connection, because it has a request.
     pub fn stay(&self) {
         let mut places = self.limit.places();
         if let Some(taken) = places.taken.get_mut(&self.number)
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(gone, 0);
         old.request_begins();
         old.request_ends();
-        // The first one is the younger one by now.
+        // The first one has become the younger one.
         let (_third, gone) = enter(&limit, 3, &idle()).await;
         assert_eq!(gone, 1);
         second.asked_to_close().await;

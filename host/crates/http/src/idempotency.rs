@@ -96,7 +96,7 @@ pub fn stored_reply(
     Ok(reply)
 }
 
-/// Returns a stored refusal, or that of the repeat of a request about an erased person.
+/// Returns a stored refusal, or the refusal of a repeated request about an erased person.
 fn refusal(answer: &StoredAnswer) -> ApiError {
     if answer.is_erased() {
         return ApiError::coded(

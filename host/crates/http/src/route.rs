@@ -198,8 +198,8 @@ pub const fn place(template: &str, name: &str) -> usize {
 }
 
 /// Makes the rows of a table: `METHOD "path" "name" => handler(arguments) [marks];`, below the sections of
-/// the document. Before the arrow stands the role, if the table is that of the admin API. Handlers get the
-/// call, then what the row lists: `caller`, the parameters of the path by their names, `body`.
+/// the document. In the admin API's table, the role stands before the arrow. Handlers get the call, then
+/// what the row lists: `caller`, the parameters of the path by their names, `body`.
 macro_rules! routes {
     ($access:ident $prefix:literal $label:literal; $($tag:literal {
         $($method:ident $path:literal $name:literal $($role:ident)?

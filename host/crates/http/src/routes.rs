@@ -11,7 +11,7 @@ use super::surface::{CONSOLE, Surface, without_end};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoRoute {
     Nothing,
-    /// The address is that of analytics, but there is no such metric set.
+    /// The address belongs to analytics, but there is no such metric set.
     NoMetricSet,
     /// The address supports only these methods.
     OtherMethods(String),

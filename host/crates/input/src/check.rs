@@ -1,6 +1,6 @@
-//! The check of a value. Whether a part fits a value is asked once and remembered, so that the steps are
-//! at most those of each part with each value; and there is a bound of steps that ends any check. Only
-//! parts that do not fit are walked again, for what is wrong.
+//! The check of a value. Whether a part fits a value is asked once and remembered, so the steps are at most
+//! one for each part and value; and there is a bound of steps that ends any check. Only parts that do not fit
+//! are walked again, for what is wrong.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -11,14 +11,14 @@ use serde_json::{Map, Number, Value};
 use crate::issue::{Issue, IssueKind, PathStep};
 use crate::schema::{Keyword, Length, Rest, Schema};
 
-/// Most steps of one check: that of a long configuration of the mapping converter takes some ten
-/// thousand. So many take some tenths of a second.
+/// Most steps of one check. A long configuration of the mapping converter takes some ten thousand. The bound
+/// takes a few tenths of a second.
 const STEPS: u64 = 2_000_000;
 
 /// Parts within each other, of all values within each other: each takes some kilobytes of the stack.
 const DEPTH: usize = 192;
 
-/// Most issues of one check, with those of alternatives.
+/// Most issues of one check, including the issues of alternatives.
 const ISSUES: usize = 500;
 
 /// Most names of fields in one issue: more than its sentence shows.

@@ -1,7 +1,7 @@
 //! Checks values against a schema and finds everything that is wrong, each with its path. The schemas
-//! are those that plugins describe for their configurations, and those of the interface's document: the
-//! part of JSON Schema 2020-12 that such schemas use. A schema may be written by an attacker: a part of it
-//! checks a value once, however often it is reached, and one check takes a bounded number of steps. No IO.
+//! describe the configurations of plugins and the requests of the interface; the part of JSON Schema 2020-12
+//! that these use is supported. A schema may be written by an attacker: a part of it checks a value once,
+//! however often it is reached, and one check takes a bounded number of steps. No IO.
 //!
 //! In reading order:
 //!

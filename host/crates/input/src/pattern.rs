@@ -59,7 +59,7 @@ impl Pattern {
     }
 }
 
-/// Writes an expression of ECMAScript for the engine: there `\d` and `\w` are those of ASCII, and in a
+/// Writes an expression of ECMAScript for the engine: there `\d` and `\w` are ASCII only, and in a
 /// class a bracket, `&&` and `~~` are what they look like.
 fn translated(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::pattern::{CACHE_BYTES, Pattern};
 
-/// Bytes of a schema: that of the mapping converter, the longest known, has nine thousand.
+/// Bytes of a schema. The longest known, the mapping converter's, has nine thousand.
 const BYTES: usize = 128 << 10;
 
 /// Length of a chain of parts that check the same value, by `$ref`, `allOf` and the like.
@@ -57,7 +57,7 @@ pub enum Keyword {
     Needs(Vec<(String, Vec<String>)>),
     /// `allOf`, and `$ref` as one of one.
     All(Vec<usize>),
-    /// `anyOf`, or `oneOf`, of which exactly one has to fit.
+    /// `anyOf`; or `oneOf`, if exactly one has to fit.
     Choice {
         forms: Vec<usize>,
         exactly: bool,

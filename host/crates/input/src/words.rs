@@ -66,7 +66,8 @@ fn dotted(path: &[PathStep<'_>]) -> String {
 }
 
 impl<'a> Issue<'a> {
-    /// Returns the issues as their writer is told: of alternatives, those of the one that was meant.
+    /// Returns the issues as the writer of the value is told them: of several alternatives, only the issues
+    /// of the one that was meant.
     pub fn told(&self) -> Vec<Fault> {
         self.told_below(0)
     }

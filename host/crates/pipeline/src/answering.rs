@@ -47,7 +47,7 @@ pub struct ReplyContext<'a> {
     pub checks: &'a SenderChecks,
     /// The slots that the version's golden cases show and an operator accepted.
     pub shown: &'a [ReplySlot],
-    /// For a handshake, the fields of its query, one of which is the challenge.
+    /// For a handshake, the fields of its query, with the challenge.
     pub query: Option<&'a Pairs>,
 }
 

@@ -13,8 +13,8 @@ use leadhost_domain::plugin::{PluginDelivery, RanWith};
 use leadhost_store::ConversionResult;
 use leadhost_telemetry::CallSubject;
 
-/// The note of a delivery of which a plugin makes nothing and does not say why: a source that has renamed its
-/// list looks like that.
+/// The note of a delivery that a plugin makes nothing of without saying why, as when a source has renamed its
+/// list.
 const NO_ITEM: &str = "the plugin found no item in the body";
 
 pub struct Converted {

@@ -70,7 +70,7 @@ pub struct InboundRequest {
     pub headers: Pairs,
     /// The decompressed body; as received, if it cannot be decompressed.
     pub body: Bytes,
-    /// The received bytes, which signatures cover; `None` if they are those of the body.
+    /// The received bytes, which signatures cover; `None` if they are the body.
     pub sent: Option<Bytes>,
     /// An operator sends it in the place of the source: the sender checks are not asked, since their
     /// proof is the source's to give.
@@ -345,7 +345,7 @@ async fn keep_unchecked(
     peer: IpAddr,
     mut result: leadhost_store::ConversionResult,
 ) -> Result<Received, IntakeError> {
-    // The checks that the plugin declares are not known; those of the connection are.
+    // The checks that the plugin declares are not known; the connection's own are.
     let (delivery, sealed) = put_away(pipeline, live, Arc::new(live.own_checks()), came).await;
     result.presented = Some(sealed);
     let acceptance = Acceptance {
@@ -550,7 +550,7 @@ pub async fn handshake(
     let shown = came.masked(&live.own_checks(), &live);
     let input = convert::input(&live, &shown);
     let lane = live.connection.id.as_str();
-    // Callers are not authenticated, so the budget is as small as that of a request.
+    // Callers are not authenticated, so the budget is as small as a request's.
     let ask = pipeline
         .plugins
         .handshake(&plugin, lane, input, CallBudget::Brief);

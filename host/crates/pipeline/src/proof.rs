@@ -29,8 +29,8 @@ pub async fn checks(
     Ok(live.with_own(&plugin.digest, &declared))
 }
 
-/// Returns the sender checks that this version declares for the connection's configuration, without
-/// those of the connection.
+/// Returns the sender checks that this version declares for the connection's configuration, without the
+/// connection's own.
 pub async fn declared(
     pipeline: &Pipeline,
     live: &Live,

@@ -23,8 +23,8 @@ pub struct ReplayOptions {
     pub apply: bool,
     /// Release a quarantined delivery if its sender check passes now.
     pub release: bool,
-    /// Refuse the replay if the delivery has another status by now: another operator may have converted it
-    /// since it was looked at.
+    /// Refuse the replay if the delivery's status has changed since it was looked at: another operator may
+    /// have converted it.
     pub expected: Option<DeliveryStatus>,
 }
 
@@ -319,8 +319,8 @@ fn reconversion(held: &HeldDelivery, mode: Mode, result: ConversionResult) -> Re
     }
 }
 
-/// Merges contacts that a version created because it lost a key, if their deals have moved
-/// by now, so that no contact without data is left behind. A repair does so by its receipt.
+/// Merges contacts that a version created because it lost a key, once their deals have moved, so that no
+/// contact without data is left behind. A repair does so by its receipt.
 async fn merge(
     pipeline: &Pipeline,
     workspace: WorkspaceId,

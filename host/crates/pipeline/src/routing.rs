@@ -1,5 +1,5 @@
-//! The connection that an item or event of a delivery belongs to: that of the address that
-//! received it, or another connection of the workspace that answers to its route.
+//! The connection that an item or event of a delivery belongs to: the one whose address received it, or
+//! another connection of the workspace that answers to its route.
 //!
 //! An address without sender checks must not act for a connection that has them. Otherwise
 //! knowing the one address would be enough to send in the name of all the others.
@@ -67,7 +67,8 @@ impl Routing<'_> {
         }
     }
 
-    /// Returns those of the own workspace: a service may tell those of several.
+    /// Returns the captured connections of this workspace, because a service may have sent several
+    /// workspaces'.
     fn among_own(&self, captured: &[CapturedLive]) -> impl Iterator<Item = Arc<Live>> {
         let own = self.received_by.connection.workspace;
         let live = captured.iter().map(|one| &one.live);

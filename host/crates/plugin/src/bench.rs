@@ -1,6 +1,5 @@
-//! For benchmarks only: a conversion on the calling thread, and one in an
-//! instance that is kept, which the service never does. Engine, linking and limits are
-//! those of the service.
+//! For benchmarks only: a conversion on the calling thread, and one in an instance that is kept,
+//! which the service never does. Engine, linking and limits are the service's.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

@@ -1,5 +1,5 @@
-//! The message of a call that failed: its root cause, then the functions in which it happened,
-//! those of the plugin's author first. Only components with a section of names have names.
+//! The message of a call that failed: its root cause, then the functions in which it happened, the plugin
+//! author's own first. Only components with a section of names have names.
 
 use std::fmt::{self, Write};
 
@@ -110,7 +110,7 @@ const RECORDED: usize = 20;
 fn place<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut names: Vec<String> = names.map(readable).collect();
     if names.iter().any(|name| name.starts_with(INTERPRETER)) {
-        // The other functions are those of the interpreter too, whatever the author's are.
+        // Whatever the author's functions are, the others are the interpreter's too.
         names.retain(|name| name.contains(EXPORT));
     }
     let mut shown: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -58,8 +58,8 @@ impl CallEnvironment {
         }
     }
 
-    /// Returns an environment for work that precedes a call. Its random numbers are those of no
-    /// other, so that guests which keep some of them never repeat each other's.
+    /// Returns an environment for work that precedes a call. Its random numbers are unique, so that guests
+    /// which keep some of them never repeat each other's.
     pub fn before_a_call() -> Self {
         Self::new(&Uuid::new_v4().to_string(), "")
     }

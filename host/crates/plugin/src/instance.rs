@@ -122,9 +122,8 @@ impl CallHandle {
     }
 }
 
-/// Returns a store for an instance with at most this many bytes of memory. `environment` is
-/// that of the call, for components that import something from WASI. A call in it begins with
-/// [`begin`].
+/// Returns a store for an instance with at most this many bytes of memory. `environment` is the call's, for
+/// components that import something from WASI. A call in it begins with [`begin`].
 pub fn store(
     engine: &Engine,
     memory: usize,

@@ -114,8 +114,8 @@ impl<'a> ModuleShape<'a> {
         }
     }
 
-    /// Returns the type of the module. `None` if it is one of a later WebAssembly than guests have: with
-    /// types other than those of functions, or with exceptions.
+    /// Returns the type of the module. `None` if it needs a later WebAssembly than guests have: with types
+    /// other than function types, or with exceptions.
     pub fn into_type(self) -> Option<ModuleType> {
         let mut ty = ModuleType::new();
         for group in &self.types {

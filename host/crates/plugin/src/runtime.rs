@@ -102,8 +102,8 @@ impl Plugins {
         Self::with_compiler(config, data_dir, clock, Compiler::for_this_program())
     }
 
-    /// Starts a runtime that counts the instructions of calls, for commands that show them. Its code
-    /// is slower than that of the service.
+    /// Starts a runtime that counts the instructions of calls, for commands that show them. Its code is
+    /// slower than the service's.
     pub fn counting(
         config: &config::PluginsSection,
         data_dir: &Path,

@@ -250,7 +250,7 @@ impl WarmPool {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a version whose instances may be dropped for those of others.
+    /// Adds a version whose instances may be dropped to make room for others.
     pub fn add(&self, warm: &Arc<WarmInstances>) {
         let mut versions = self.versions();
         versions.retain(|known| known.strong_count() > 0);

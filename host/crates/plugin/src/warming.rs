@@ -7,7 +7,7 @@ use super::schedule::{Evicted, PluginTask};
 use super::warm::WarmInstances;
 use crate::prelude::*;
 
-/// The lane in which warm instances are made, beside those of the connections.
+/// The lane in which warm instances are made, beside the connections' lanes.
 const WARM_LANE: &str = "(warm)";
 
 impl PluginRuntime {

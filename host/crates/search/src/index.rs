@@ -22,8 +22,8 @@ pub struct Index {
     pub(super) places: Box<[u32]>,
     /// Names of `base` that are removed, ascending.
     pub(super) removed: Box<[u32]>,
-    /// The changes that `over` was built from: folded names that differ from those of
-    /// `base`. An empty name is removed.
+    /// The changes that `over` was built from: folded names that differ from the ones in `base`. An empty
+    /// name is removed.
     changes: HashMap<ProductId, Box<str>>,
     /// Bytes of the names in `changes`, cached because they are read more often than they
     /// change.

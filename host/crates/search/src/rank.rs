@@ -18,7 +18,7 @@ use leadhost_domain::id::ProductId;
 /// A page of the products that a search has found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchResults {
-    /// All matches, not only those of the page.
+    /// All matches, not only the page's.
     pub total: u64,
     pub page: Vec<Hit>,
 }
@@ -261,7 +261,7 @@ static SPREAD: [[u16; 8]; 256] = {
     spread
 };
 
-/// Adds a word's points to those of these names that have it.
+/// Adds a word's points to the names that have it.
 fn add_to(segment: &IndexSegment, part: &WordMatches, cells: &mut [u16], names: &[u32]) {
     let mut words = Vec::new();
     for &name in names {

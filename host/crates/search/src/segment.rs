@@ -11,7 +11,7 @@ use super::names::{self, NameTable};
 use super::posting_lists::PostingLists;
 use leadhost_domain::id::ProductId;
 
-/// Names with their words and products, which do not change any more.
+/// Immutable names with their words and products.
 pub(super) struct IndexSegment {
     pub words: Words,
     pub lists: PostingLists,

@@ -27,8 +27,8 @@ labels! {
     FieldLabels { workspace: String, connection: String, field: &'static str }
 }
 
-/// Returns what a call is for: `live` if its result has an effect, `comparison` if it is only compared
-/// with that of another version.
+/// Returns what a call is for: `live` if its result has an effect, `comparison` if it is only compared with
+/// another version's.
 fn purpose(budget: CallBudget) -> &'static str {
     match budget.has_effects() {
         true => "live",

@@ -30,8 +30,8 @@ pub fn step<F: Future>(name: &'static str, future: F) -> Traced<F> {
     span(name, SpanKind::Internal).run(future)
 }
 
-/// Begins the span that takes in the delivery or message with this id, and makes the id that of the
-/// trace, unless a caller began the trace.
+/// Begins the span that takes in the delivery or message with this id, and makes the id the trace's, unless a
+/// caller began the trace.
 pub fn span_of(work: Uuid, name: &'static str, kind: SpanKind) -> Span {
     let span = CURRENT.with_borrow(|current| current.child_of_work(name, kind, work));
     settle_id(&span);

@@ -87,7 +87,7 @@ impl Tracer {
         self.0.is_some()
     }
 
-    /// Begins a trace at a moment by both clocks, which continues that of `parent`. `None` if tracing is
+    /// Begins a trace at a moment by both clocks, which continues the trace of `parent`. `None` if tracing is
     /// off, or too many traces are open.
     pub(super) fn open(
         &self,

@@ -44,7 +44,8 @@ pub struct ListDeliveries {
     /// Only deliveries last converted by this version of their plugin: 1.2.0, or the start of its digest, at least 8 characters
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
-    /// Only the delivery with this id, or those of this phone, e-mail address or external id, whether or not they became leads
+    /// Only the delivery with this id, or deliveries with this phone, e-mail address or external id, whether
+    /// or not they became leads
     #[arg(long, value_name = "TEXT")]
     #[serde(rename = "q")]
     find: Option<String>,

@@ -79,11 +79,11 @@ fn files(server: &ServerSection, findings: &mut Findings) {
     }
 }
 
-/// Without TLS of its own the service needs a proxy that has it. `addresses` are those of the gateway and
-/// of the data API.
+/// Without TLS of its own the service needs a proxy that has it. `addresses` are the gateway's and the data
+/// API's.
 fn plain(addresses: &[&String], server: &ServerSection, findings: &mut Findings) {
     let mut given: Vec<&str> = addresses.iter().map(|address| address.as_str()).collect();
-    // Without an address of its own, the data API is on that of the gateway.
+    // Without an address of its own, the data API is on the gateway's.
     given.dedup();
     let given = given.into_iter().filter(|address| !address.is_empty());
     let (near, far): (Vec<&str>, Vec<&str>) = given.partition(|address| is_loopback(address));

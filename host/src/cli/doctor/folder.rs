@@ -1,4 +1,4 @@
-//! The data folder: its owner, its permissions, those of the key files, and its disk.
+//! The data folder: its owner, its permissions and its key files', and its disk.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 

@@ -18,8 +18,8 @@ use leadhost_admin_api::tried::{self, TriedField, TriedItem};
 
 const CONVERTER: &str = "converter-mapping.wasm";
 
-/// The folders in which it is looked for before those of the program: a build of the repository, and
-/// this one.
+/// The folders in which it is looked for before the program's folders: a build of the repository, and this
+/// one.
 const FOLDERS: [&str; 2] = ["target/plugins", "."];
 
 #[derive(Subcommand)]
@@ -52,7 +52,7 @@ pub struct TryMapping {
     /// A field of the query of the delivery, as `name=value`; may be repeated
     #[arg(long = "query", value_name = "NAME=VALUE", value_parser = field)]
     query: Vec<(String, String)>,
-    /// The content type of the delivery [default: that of JSON or of a form, if the body is one]
+    /// The content type of the delivery [default: JSON or a form, if the body is one]
     #[arg(long, value_name = "TYPE")]
     content_type: Option<String>,
     /// The mapping converter [default: converter-mapping.wasm in target/plugins, here, or in plugins beside the program]
@@ -175,7 +175,7 @@ fn take_delivery(text: &[u8], call: &mut Run) -> CommandResult<Vec<u8>> {
     Ok(body)
 }
 
-/// The output of `--json`. The items, the error and the explanations are those of the converter.
+/// The output of `--json`. The items, the error and the explanations are the converter's.
 #[derive(Serialize)]
 struct MappingTried<'a> {
     /// Null if the converter refuses the body.

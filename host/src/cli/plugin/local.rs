@@ -117,7 +117,7 @@ impl LocalEngine {
         Ok(prepared)
     }
 
-    /// Loads the plugin of a file, of which the file of its project has to be true. Meanwhile shows `doing`.
+    /// Loads the plugin of a file, and checks it against its project's file. Meanwhile shows `doing`.
     pub async fn load_of(
         &self,
         file: &Path,
@@ -132,8 +132,8 @@ impl LocalEngine {
         Ok(prepared)
     }
 
-    /// Returns the instructions that a call executes, by the fuel of the engine. They are counted in
-    /// an engine of their own, because counting makes a call slower: that of the service does not.
+    /// Returns the instructions that a call executes, by the fuel of the engine. They are counted in an
+    /// engine of their own, because counting makes a call slower: the service's engine does not count.
     pub async fn count_instructions(
         &self,
         component: Vec<u8>,

@@ -66,7 +66,7 @@ pub enum Plugin {
     Impact(impact::Impact),
     /// Activate the previous version again
     Rollback(Rollback),
-    /// Remove a stored version that nothing refers to any more
+    /// Remove a stored version that nothing refers to
     Remove(remove::Remove),
     /// Show the last rollout of a plugin, start one or a shadow, or change the open one
     Rollout(rollout::Rollout),

@@ -10,7 +10,7 @@ use leadhost_plugin::signature;
 
 #[derive(Args, Default)]
 pub struct PackFlags {
-    /// A folder of golden cases to put into the component, one folder a case [default: that of the project]
+    /// A folder of golden cases to put into the component, one folder a case [default: the project's]
     #[arg(long, value_name = "DIR")]
     pub golden: Option<PathBuf>,
     /// Sign the component with this key, of `leadhost plugin keygen`, so that its name is tied to the key

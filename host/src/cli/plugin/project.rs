@@ -34,7 +34,7 @@ pub struct ProjectFile {
     pub setup_from: Vec<String>,
     #[serde(default)]
     pub build: Vec<String>,
-    /// Commands whose findings are shown beside a build, such as those of a type checker.
+    /// Commands whose findings are shown beside a build, such as a type checker's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check: Vec<String>,
 }
@@ -49,7 +49,7 @@ impl ProjectFile {
         Language::from_str(&self.language, false).ok()
     }
 
-    /// Refuses values that cannot be those of the project in this folder, before it is built.
+    /// Refuses values that cannot be true of the project in this folder, before it is built.
     fn check(&self, folder: &Path) -> CommandResult {
         rules::name(&self.name).map_err(|why| {
             let file = folder.join(PROJECT_FILE);
@@ -116,7 +116,7 @@ fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> Comman
 /// The hint for a file that may be another project's.
 const RESTORE: &str = "if the file is that of another project, restore it from your version control, or from a new project of `leadhost plugin new`";
 
-/// Reads the file of the project in a folder. A file without commands gets those of its template.
+/// Reads the file of the project in a folder. A file without commands gets its template's.
 pub fn read(folder: &Path) -> CommandResult<ProjectFile> {
     let file = folder.join(PROJECT_FILE);
     let shown = file.display();

@@ -186,7 +186,7 @@ async fn begin(
     Ok(())
 }
 
-/// Returns the fault of a plan with the names of flags in the place of those of JSON.
+/// Returns the fault of a plan with the names of flags in place of JSON's.
 fn in_flags(fault: &str) -> String {
     fault
         .replace("`steps`", "--steps")

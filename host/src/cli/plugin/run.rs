@@ -32,7 +32,7 @@ pub struct Run {
     /// A field of the query of the delivery, as `name=value`; may be repeated
     #[arg(long = "query", value_name = "NAME=VALUE", value_parser = field)]
     pub query: Vec<(String, String)>,
-    /// The content type of the delivery [default: that of JSON or of a form, if the body is one]
+    /// The content type of the delivery [default: JSON or a form, if the body is one]
     #[arg(long, value_name = "TYPE")]
     pub content_type: Option<String>,
     /// The service's configuration file, for the limits of plugins

@@ -20,8 +20,8 @@ pub fn missing(file: &str, before: &[&str]) -> CommandFailure {
     .hint("copy the folder `plugins` that comes with the program to its side, or run `cargo xtask plugins` in the repository")
 }
 
-/// Returns the folders in which the plugins are, seen from that of the program: of the image, of a
-/// build, beside it.
+/// Returns the folders in which the plugins are, relative to the program's: of the image, of a build, beside
+/// it.
 fn folders() -> Vec<PathBuf> {
     let program = std::env::current_exe().ok();
     let beside = program.as_deref().and_then(Path::parent);

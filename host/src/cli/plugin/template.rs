@@ -16,7 +16,7 @@ use leadhost_domain::hex;
 use leadhost_domain::plugin::PluginKind;
 use leadhost_plugin as plugin;
 
-/// The files of all templates, and those of the repository that projects get.
+/// The files of all templates, and the repository's files that projects get.
 mod embedded {
     include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 }

@@ -444,7 +444,7 @@ fn why_no_lead(read: &Conversion) -> String {
     why.unwrap_or_else(|| "there is no item in it".to_owned())
 }
 
-/// Returns the steps to an item, of which the converter says keys and indexes joined by dots.
+/// Returns the steps to an item. The converter gives its path as keys and indexes joined by dots.
 fn steps_to(body: &Value, path: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut value, mut rest) = (body, path);

@@ -67,7 +67,8 @@ impl Search<'_> {
         self.places_of_part(field, "")
     }
 
-    /// Returns those of a part of a field, as an id of a campaign is; of all parts without a name.
+    /// Returns the places of one part of a field, such as the id of a campaign; of all parts, if `part` is
+    /// empty.
     fn places_of_part(&self, field: &str, part: &str) -> Vec<Place> {
         let of_field = self.notes.iter().filter(|note| note["field"] == field);
         let paths = of_field.flat_map(|note| {
@@ -179,7 +180,8 @@ impl Search<'_> {
         fitting.min_by_key(distance_of_codes)
     }
 
-    /// Returns the expression of a list in place of those of its elements: there may be more of them.
+    /// Returns the expression of a list in place of its elements' expressions, because there may be more
+    /// elements.
     fn as_list(&self, values: Vec<Expression>, targets: &[String]) -> Vec<Expression> {
         let place = match values.first() {
             Some(Expression::Email(place)) => place,
@@ -229,8 +231,8 @@ impl Search<'_> {
             .map(Expression::Yes)
     }
 
-    /// Returns the lines for an attribute: one, or one for each member that is left of an object of which
-    /// fields were read.
+    /// Returns the lines for an attribute: one, or, if fields of the object were read, one for each member
+    /// that is left.
     fn attributes(&self, name: &str, value: &Value) -> Vec<Line> {
         let line = |name: String, value: Expression| Line {
             field: Field::Attribute(name),
@@ -264,7 +266,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns a line for each member that is left of an object of which fields were read, at any depth.
+/// Returns a line for each member of an object, at any depth, that no field was read from.
 fn left_of(name: &str, place: &Place, all: &Value, left: &Value) -> Vec<Line> {
     let line = |value: Expression| {
         vec![Line {

@@ -260,8 +260,7 @@ async fn proofs(
     })
 }
 
-/// Returns the checks that a sender of the connection has to pass: those of the connection, and
-/// those of its plugin.
+/// Returns the checks that a sender of the connection has to pass: the connection's own, and its plugin's.
 pub async fn checks(pipeline: &Arc<Pipeline>, connection: &Connection) -> Vec<SenderCheck> {
     let mut checks = connection.checks.clone();
     if let Some(loaded) = pipeline.core.plugins.active(&connection.plugin) {

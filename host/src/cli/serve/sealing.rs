@@ -9,11 +9,11 @@ use crate::cli::prelude::*;
 use leadhost_egress::seal::{self, Environment, KeyError, Sealer};
 use leadhost_store::{Store, StoreError};
 
-/// The hint for a host whose key differs from that of the fleet.
+/// The hint for a host whose key differs from the fleet's.
 const HINT: &str = "give this host the sealing key of the other hosts: as LEADHOST_SEALING_KEY in its environment, or as sealing.key in its data folder (and remove sealing.id there)";
 
 /// Returns the sealer with the key of this host, and records its id in the store. With `another`,
-/// the host's key, or a new one, replaces that of the store, whose secrets are then lost.
+/// the host's key, or a new one, replaces the store's, whose secrets are then lost.
 pub async fn sealer(
     store: &Store,
     folder: &Path,

@@ -122,7 +122,7 @@ fn contacts_that_may_be_another_persons_are_not_read() {
         json!({"contact": contact, "extras": bia}),
         json!({"contact": contact, "x": {"fields": bia}}),
         json!({"full_name": "Ana Prado", "id": 3, "extras": bia}),
-        // Two phones may be those of two people.
+        // Two phones may belong to two people.
         json!({"contact": contact, "a": phone, "b": [{"name": "phone", "value": TWO}]}),
         json!({"nome": "Ana Prado", "email": "ana@example.com", "dependentes": bia}),
         // No person is named.

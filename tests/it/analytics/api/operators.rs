@@ -1,4 +1,4 @@
-//! The counts of a workspace over the admin API: the same as those of its own data clients.
+//! The counts of a workspace over the admin API: the same as for its own data clients.
 
 use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Ask, Json, On, fields, has};

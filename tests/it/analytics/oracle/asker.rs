@@ -126,8 +126,8 @@ impl<'a> Asker<'a> {
         ])
     }
 
-    /// Returns everything on the pages from this target on: the names are those of its list and of
-    /// the place of the next page.
+    /// Returns everything on the pages from this target on: the names are of its list and of the field with
+    /// the next page.
     async fn pages(&self, key: &PlainKey, target: &str, [list, next]: [&str; 2]) -> Vec<Value> {
         let (mut all, mut cursor) = (Vec::new(), String::new());
         loop {

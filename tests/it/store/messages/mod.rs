@@ -1,7 +1,6 @@
-//! The promises of every store about messages, in one file for each part of
-//! their life, one function for each clause. This file has the helpers of the
-//! clauses. The store does not look at the kind of a connection: `site` is the
-//! line of the first agent, `portal` that of the second.
+//! The promises of every store about messages, in one file for each part of their life, one function for each
+//! clause. This file has the helpers of the clauses. The store does not look at the kind of a connection:
+//! `site` is the line of the first agent, `portal` the second's.
 
 pub mod greeting;
 pub mod notifying;

@@ -143,7 +143,7 @@ impl Inbound {
 pub struct Flush {
     /// The number of events in a request, if the provider batches events.
     pub batch: usize,
-    /// The seed of another order than that of the queue.
+    /// The seed of another order than the queue's.
     pub shuffled: Option<u64>,
 }
 

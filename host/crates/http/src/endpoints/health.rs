@@ -95,7 +95,7 @@ pub async fn reasons(call: &Call<'_>) -> Vec<String> {
     reasons
 }
 
-/// Returns why the last commit failed, unless the store can be written to by now. It tries a
+/// Returns why the last commit failed, unless the store can be written to again. It tries a
 /// write, since a host without requests would never notice the recovery.
 async fn cannot_write(http: &Http) -> Option<String> {
     let reason = http.core.writer.trouble()?;

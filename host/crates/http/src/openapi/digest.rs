@@ -12,7 +12,7 @@ use leadhost_domain::hex;
 /// Bytes of a hash that are shown: enough for any two versions of an operation to differ.
 const SHOWN: usize = 6;
 
-/// Returns the digest of the document of partners and data clients, of that of the admin API, and of the
+/// Returns the digest of the document of partners and data clients, of the admin API's document, and of the
 /// rows of the data API.
 pub fn digest() -> String {
     let mut text = String::from(

@@ -214,14 +214,14 @@ impl<'a> Node<'a> {
         self.text_within(length, |text| text)
     }
 
-    /// Returns a text without the blanks around it, of which something has to be left. The
-    /// upper bound applies to what is sent, as in schemas.
+    /// Returns a text without the blanks around it, unless nothing is left. The upper bound
+    /// applies to what is sent, as in schemas.
     pub fn trimmed(&self, length: TextLength) -> Option<&'a str> {
         self.text_within(length, str::trim)
     }
 
-    /// Returns a text as it is, of which a reader has to see something. The upper bound applies
-    /// to what is sent, as in schemas.
+    /// Returns a text as it is, unless a reader sees nothing of it. The upper bound applies to
+    /// what is sent, as in schemas.
     pub fn seen(&self, length: TextLength) -> Option<&'a str> {
         self.text_within(length, text::seen)?;
         self.value.and_then(Value::as_str)

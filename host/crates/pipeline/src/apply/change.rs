@@ -1,6 +1,6 @@
-//! Changes the configuration or the secrets of one existing connection or channel. Everything that the
-//! change does not name stays: other secrets, the allow-list, sender checks, settings, a pause. The
-//! result is checked and stored as that of a workspace file is.
+//! Changes the configuration or the secrets of one existing connection or channel. Everything that the change
+//! does not name stays: other secrets, the allow-list, sender checks, settings, a pause. The result is
+//! checked and stored like a workspace file.
 
 use super::binding::{AvailablePlugin, Binding, DeclaredSecret, declares};
 use super::connection::DeclaredConnection;
@@ -258,7 +258,8 @@ async fn declaration(
     })
 }
 
-/// Removes the routes that the adapter made of the former configuration: it makes those of the new one.
+/// Removes the routes that the adapter made from the former configuration: it makes new ones from the new
+/// configuration.
 async fn forget_routes(pipeline: &Pipeline, known: &Connection, binding: &mut Binding) {
     let plugins = &pipeline.plugins;
     let Some(loaded) = plugins.active(&known.plugin) else {
@@ -267,7 +268,8 @@ async fn forget_routes(pipeline: &Pipeline, known: &Connection, binding: &mut Bi
     let former = plugins
         .routes(&loaded, &known.name, &known.config, CallBudget::Trial)
         .await;
-    // If the former configuration has none any more, its routes stay until the file is applied.
+    // If the adapter no longer makes routes from the former configuration, they stay until the file is
+    // applied.
     let Ok(Ok(former)) = former else {
         return;
     };

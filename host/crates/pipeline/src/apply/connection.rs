@@ -25,8 +25,8 @@ pub struct DeclaredConnection {
     pub settings: ConnectionSettings,
 }
 
-/// Reads the sources of the file. Problems are added to those of `file`; a wrong field is read
-/// as a placeholder. `stored` are the instances that the workspace has already.
+/// Reads the sources of the file. Problems are added to `file`; a wrong field is read as a
+/// placeholder. `stored` are the instances that the workspace has already.
 pub(super) fn read_sources(
     file: &FileTable<'_>,
     plugins: &AvailablePlugins,

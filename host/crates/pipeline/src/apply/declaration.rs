@@ -199,8 +199,7 @@ fn read_partners(file: &FileTable<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Reads the owners, each with a unique e-mail address in its normal form. Problems are added
-/// to those of `file`.
+/// Reads the owners, each with a unique e-mail address in its normal form. Problems are added to `file`.
 pub(super) fn read_owners(file: &FileTable<'_>) -> Vec<PlannedOwner> {
     let mut emails = Unique::default();
     file.tables("owners")

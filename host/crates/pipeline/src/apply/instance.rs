@@ -11,8 +11,7 @@ use leadhost_domain::connection::ConnectionSettings;
 use leadhost_domain::workspace::AgentKind;
 use leadhost_store::PlannedAgent;
 
-/// The fields that only an instance with an adapter has, in addition to those of every
-/// binding.
+/// The fields that only an instance with an adapter has, in addition to the fields of every binding.
 const SETTINGS: [&str; 4] = ["unanswered_after", "idle_after", "keep_for", "language"];
 
 /// The upper bound of each of an instance's times: a year, in seconds.

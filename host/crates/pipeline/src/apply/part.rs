@@ -1,7 +1,6 @@
-//! Owners and agents of an existing workspace, without its whole file. They are read like
-//! those of a file and stored in the same way: entries are created or changed by name,
-//! nothing is removed. The settings of an agent's channel stay in the file: an agent keeps
-//! the channel that it has.
+//! Owners and agents of an existing workspace, without its whole file. They are read and stored like the
+//! entries of a file: entries are created or changed by name, nothing is removed. The settings of an agent's
+//! channel stay in the file: an agent keeps the channel that it has.
 
 use super::declaration::read_owners;
 use super::instance::read_agents;

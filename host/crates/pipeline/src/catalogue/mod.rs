@@ -3,11 +3,11 @@
 //! a second. If all indexes together exceed their memory bound, the least recently used
 //! ones are dropped.
 //!
-//! A search sees everything that was committed a second ago, on any host. One task at a
-//! time reads a workspace's feed, and continues even if no request waits for it any more;
-//! all other searches wait for its result. Loads and builds run on threads that serve no
-//! requests, two at a time, because each takes a few times the memory of its result. If the
-//! clock of a feed went back, it counts as another feed and is read from its beginning.
+//! A search sees everything that was committed a second ago, on any host. One task at a time
+//! reads a workspace's feed, and continues even if no request waits for it; all other searches
+//! wait for its result. Loads and builds run on threads that serve no requests, two at a time,
+//! because each takes a few times the memory of its result. If the clock of a feed went back,
+//! it counts as another feed and is read from its beginning.
 
 pub(super) mod index_cache;
 

@@ -36,7 +36,8 @@ pub async fn rollback(
     if now.is_none_or(|now| now.generation != serves.generation) {
         return Err(FleetError::Changed(name.to_owned()).into());
     }
-    // Under the lock: what another operator or a guard of this host took back is recorded by now.
+    // Under the lock, because by then a rollback by another operator or by a guard of this host has been
+    // recorded.
     rolled_back::check_rollback(pipeline, &serves, accept, begun).await?;
     // Even a rollback must not change the kind of a plugin that is in use.
     let old = pipeline.store.plugin(&serves.digest).await?;

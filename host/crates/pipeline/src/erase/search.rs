@@ -206,7 +206,7 @@ fn runs(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Returns whether a field name is that of an area code, or whether a text contains one.
+/// Returns whether a field name is an area code's, or whether a text contains one.
 fn is_area(name: &str) -> bool {
     ["ddd", "DDD", "area", "Area"]
         .iter()

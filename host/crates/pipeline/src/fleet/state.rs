@@ -53,8 +53,8 @@ pub(super) enum VersionLoad {
 }
 
 impl FleetMembership {
-    /// Returns the state of a host that starts now, with a new id. Without a configured name
-    /// the host has that of the machine.
+    /// Returns the state of a host that starts now, with a new id. Without a configured name the host has the
+    /// machine's.
     pub fn new(config: &config::ServerSection, now: Micros) -> Self {
         let name = if config.name.is_empty() {
             rustix::system::uname()
@@ -89,8 +89,8 @@ impl FleetMembership {
         self.report().serves
     }
 
-    /// Returns whether the other hosts still count this host as live, so that its active
-    /// versions are those of the fleet.
+    /// Returns whether the other hosts still count this host as live, so that its active versions are the
+    /// fleet's.
     pub fn is_current(&self) -> bool {
         let current = self.current.load(Ordering::Relaxed);
         let stale = limits::HOST_STALE;

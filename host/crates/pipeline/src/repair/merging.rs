@@ -34,7 +34,7 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<bool, StoreError> {
     }
 }
 
-/// Merges the former contact of a deal, if nothing belongs to it any more. Returns false if the repair
+/// Merges the former contact of a deal, if nothing belongs to it now. Returns false if the repair
 /// was ended, or another host has taken it.
 async fn merge(pass: &RepairPass<'_>, of: &RepairMove) -> Result<bool, StoreError> {
     let place = RepairPlace {

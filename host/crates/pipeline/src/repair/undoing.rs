@@ -81,7 +81,7 @@ async fn take_back(
         return Ok(false);
     }
     for (workspace, new, former) in new {
-        // It stays if something belongs to it by now.
+        // It stays if something has come to belong to it.
         let store = &pass.pipeline.store;
         store.merge_contact(workspace, new, former, None).await?;
     }

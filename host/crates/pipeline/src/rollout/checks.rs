@@ -1,6 +1,6 @@
-//! Compares the sender checks of both versions while a rollout is open: a sender that passes those
-//! of the stable version and fails those of the candidate would be refused by the candidate. The
-//! checks of the active version decide, and the others are run after it, beside the sender.
+//! Compares the sender checks of both versions while a rollout is open: a sender that passes the stable
+//! version's and fails the candidate's would be refused by the candidate. The checks of the active version
+//! decide. The others run afterwards, and the sender does not wait for them.
 
 use super::observed::observe;
 use super::state::LiveRollout;
@@ -13,8 +13,8 @@ use crate::verify::Part;
 use crate::verify::outcome::{Reason, VersionOutcome};
 use leadhost_domain::difference::Subject;
 
-/// Compares the result of the active version's checks of a delivery with that of the other version
-/// of the rollout, if their checks differ. Nothing waits for it.
+/// Compares the result of the active version's checks of a delivery with the result of the rollout's other
+/// version, if their checks differ. Nothing waits for it.
 pub fn compare(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,

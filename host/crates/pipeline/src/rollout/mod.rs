@@ -35,7 +35,7 @@ pub struct Chosen {
     pub plugin: Arc<Loaded>,
     pub converted: Result<Converted, ConvertError>,
     pub compared: bool,
-    /// Whether it is of the version before the stable one, so that it says nothing about those of the
+    /// Whether it is of the version before the stable one, and so says nothing about the versions of the
     /// rollout.
     pub is_older: bool,
 }
@@ -48,9 +48,8 @@ impl Chosen {
     }
 }
 
-/// Converts a delivery with the version that the rollout of the plugin chooses, or with the
-/// active one. If the candidate fails or, with guards, does harm, the result is that of the
-/// stable version.
+/// Converts a delivery with the version that the rollout of the plugin chooses, or with the active
+/// one. If the candidate fails or, with guards, does harm, the stable version's result counts.
 pub async fn convert(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -378,8 +377,8 @@ fn fetches(outcome: &VersionOutcome) -> Vec<&ItemFields> {
 pub type Completed = Result<Result<Vec<ItemResult>, FetchFailure>, CallError>;
 
 /// Compares what both versions make of the answer to a fetch: in a canary always, in a probation if the
-/// candidate fails. Returns the result of the stable version if it is to be used, or else that of the
-/// candidate, and which one it is.
+/// candidate fails. Returns the stable version's result if it is to be used, otherwise the candidate's, and
+/// which one it is.
 pub async fn better(
     pipeline: &Pipeline,
     rollout: &LiveRollout,

@@ -1,13 +1,12 @@
 //! The choice of the version that sends a message while a rollout of its adapter is open, and the
 //! comparison of both.
 //!
-//! In the canary stage the stable version makes the request of every send first, as the fallback. The
-//! contact decides whether the candidate makes the request too, and then its request is sent. A
-//! request is sent once: that of the stable version takes the place of the candidate's only if the
-//! candidate makes none, if its request could not be sent, or if the provider has refused it for good
-//! and both versions read the refusal. With guards, the stable version reads
-//! the answer to the candidate's request too, and its result counts where the two differ, so that a
-//! wrong reading neither repeats nor loses a message.
+//! In the canary stage the stable version makes the request of every send first, as the fallback. The contact
+//! decides whether the candidate makes the request too, and then its request is sent. A request is sent once:
+//! the stable version's takes the place of the candidate's only if the candidate makes none, if its request
+//! could not be sent, or if the provider has refused it for good and both versions read the refusal. With
+//! guards, the stable version reads the answer to the candidate's request too, and its result counts where
+//! the two differ, so that a wrong reading neither repeats nor loses a message.
 //!
 //! While a request waits for the send, the candidate has the short time of a call within a request:
 //! it may loop, and the stable version needs the rest of the time.
@@ -50,9 +49,9 @@ impl ChosenStep {
     }
 }
 
-/// Asks the version that the rollout of the adapter chooses, or the active one, for the step by
-/// which a message is sent. If the candidate makes no request, it is the step of the stable version.
-/// `budget`: that of the candidate.
+/// Asks the version that the rollout of the adapter chooses, or the active one, for the step by which a
+/// message is sent. If the candidate makes no request, it is the step of the stable version. `budget`: the
+/// candidate's.
 pub async fn compose(
     pipeline: &Pipeline,
     live: &Live,
@@ -290,9 +289,9 @@ pub fn counted(pipeline: &Pipeline, plugin: &Loaded, served: bool) {
 }
 
 /// Returns the request of the stable version for a send whose request by the candidate the provider has
-/// refused, and the reason. `budget`: that of the candidate. `None` if the version is no candidate; if one
-/// of the versions does not read a refusal of the request, because then the message may have been sent; or
-/// if the stable version makes no other request.
+/// refused, and the reason. `budget`: the candidate's. `None` if the version is no candidate; if one of
+/// the versions does not read a refusal of the request, because then the message may have been sent; or if
+/// the stable version makes no other request.
 pub async fn after_refusal(
     pipeline: &Pipeline,
     live: &Live,
@@ -350,9 +349,9 @@ pub fn failed(
     }
 }
 
-/// Has a version read the provider's answer to its request, and counts the send if it is a candidate. If
-/// it is one that cannot, or in a canary with guards reads another result than the stable version or misses
-/// an id of the provider, it is the reading of the stable version. `budget`: that of the candidate.
+/// Has a version read the provider's answer to its request, and counts the send if it is a candidate. If it
+/// is one that cannot, or in a canary with guards reads another result than the stable version or misses an
+/// id of the provider, the stable version's reading counts. `budget`: the candidate's.
 pub async fn read(
     pipeline: &Pipeline,
     live: &Live,

@@ -116,13 +116,13 @@ impl LiveRollout {
 pub struct Observations {
     pub tally: Tally,
     pub sends: Tally,
-    /// The comparisons of the sender checks, if those of the candidate differ: a sender that passes
-    /// only those of the stable version is a failure.
+    /// The comparisons of the sender checks, if the candidate's differ: a sender that passes only the stable
+    /// version's checks is a failure.
     pub checks: Tally,
     /// Deliveries that the candidate converted, and whose result was stored.
     pub served: u64,
-    /// Deliveries that the candidate was chosen for, and whose result was that of the stable
-    /// version, because the candidate failed or did harm.
+    /// Deliveries chosen for the candidate that got the stable version's result, because the candidate failed
+    /// or did harm.
     pub saved: u64,
     /// Deliveries and sends that were not compared, because too many waited, the host was busy, they
     /// were erased or the rollout ended before their comparison.
@@ -170,7 +170,7 @@ impl Observations {
         self.larger += other.larger;
     }
 
-    /// Counts what waits as dropped: it is not compared any more.
+    /// Counts what waits as dropped, because it will not be compared.
     pub fn drop_waiting(&mut self) {
         self.dropped += std::mem::take(&mut self.waiting);
     }

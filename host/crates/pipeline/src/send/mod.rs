@@ -127,8 +127,8 @@ fn without_a_call(held: &HeldSend, now: Micros) -> Option<SendOutcome> {
     Some(SendOutcome::Held { at })
 }
 
-/// Commits that the call is about to be made, so that no other host makes it. Returns false if
-/// the lease was lost, the call is not to be made any more, or the commit failed.
+/// Commits that the call is about to be made, so that no other host makes it. Returns false if the lease was
+/// lost, the call has become unnecessary, or the commit failed.
 async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
     let start = SendStart {
         workspace: outgoing.channel.workspace,

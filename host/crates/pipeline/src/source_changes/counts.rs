@@ -141,7 +141,7 @@ impl Counts {
         (whole > 0).then(|| (part * 100 + whole / 2) / whole)
     }
 
-    /// Returns whether leads have one of these fields more often than those of another version.
+    /// Returns whether leads have one of these fields more often than another version's leads.
     pub fn reads_more(&self, other: &Self, fields: &[usize]) -> bool {
         let mut fields = fields.iter();
         fields.any(|field| self.with[*field] > other.with[*field])

@@ -1,10 +1,10 @@
 //! Sources change their payloads unannounced, and versions fail. Each connection has a sketch of its
 //! deliveries ([`sketch`]), and its last conversions are known ([`conversions`]); of the channel of an
 //! instance only these, of its webhooks. Intake hands over some of the deliveries, and the fetches of their
-//! leads hand over what was read in the answers. A task counts them, reports changes, and stores the
-//! sketches ([`task`]). If deliveries keep failing, or leads lose fields under another version, the previous
-//! version is tried on the same deliveries ([`trial`]): so the report names the version or the source. On a
-//! fleet the sketch is that of all hosts.
+//! leads hand over what was read in the answers. A task counts them, reports changes, and stores the sketches
+//! ([`task`]). If deliveries keep failing, or leads lose fields under another version, the previous version
+//! is tried on the same deliveries ([`trial`]): so the report names the version or the source. On a fleet all
+//! hosts share a sketch.
 
 mod conversions;
 mod counts;

@@ -54,7 +54,7 @@ pub struct Sketch {
     /// The change of leads or bodies: until the deliveries are as usual again, the leads have all fields
     /// again, or the new form is the usual one.
     pub change: Option<SourceChange>,
-    /// The differences of the change that are not over, those of leads first. Their shares are the lowest
+    /// The differences of the change that are not over, first the ones in leads. Their shares are the lowest
     /// ones that were reported.
     open: Vec<Difference>,
     /// The cause of the change, in words: the end of `what` in the change.
@@ -240,8 +240,8 @@ impl Sketch {
         known.is_none_or(|known| difference.share + FALL <= known.share)
     }
 
-    /// Returns whether another version than before alone converts while leads still lack fields: it may lose
-    /// them by now, even if the source sends them again, and the one before it is no longer to blame.
+    /// Returns whether only a newer version converts while leads still lack fields: it may be the one that
+    /// loses them now, even if the source sends them again, and the previous version is no longer to blame.
     fn is_of_another_version(&self, found: &[Difference]) -> bool {
         let newer = &self.halves[2];
         let is_other = !newer.mixed && !newer.version.is_empty() && newer.version != self.asked;
@@ -328,7 +328,8 @@ impl Sketch {
     fn report(&mut self, mut open: Vec<Difference>, at: Micros) -> News {
         let (base, [_, older, newer]) = (&self.baseline, &self.halves);
         let version = newer.version.clone();
-        // The version of a half is that of its last delivery: in a canary that may be either one.
+        // The version of a half is the one that converted its last delivery: in a canary that may be either
+        // one.
         let is_same = version.is_empty() || version == base.version && !newer.mixed;
         let is_other = self.change.is_some() && self.asked != version;
         let several = newer.mixed || older.version != version || is_other;

@@ -1,5 +1,5 @@
-//! Keeps the sketches and the last conversions of this host's connections, has both versions tried
-//! before a report, and merges the sketches into those of the store.
+//! Keeps the sketches and the last conversions of this host's connections, has both versions tried before a
+//! report, and merges the sketches into the store's.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -143,8 +143,8 @@ impl SourceWatch {
         }
     }
 
-    /// Writes the sketches that are due or were not written for so long, and forgets those of silent
-    /// connections.
+    /// Writes the sketches that are due or have not been written for `every`, and forgets the sketches of
+    /// silent connections.
     async fn write(&mut self, pipeline: &Pipeline, every: Duration) {
         let mut written = None;
         for watched in self.sketches.values_mut() {

@@ -71,7 +71,7 @@ pub async fn prepare(
     match tokio::time::timeout(patience, asking).await {
         Ok(Ok(Ok(news))) => {
             let again = compose::compose(&news, language, wanted);
-            // A template that an old list lacks may exist by now.
+            // A template that an old list lacks may have been created since.
             let unproven = matches!(again, Err(TemplateError::NotFound { .. }));
             if news.error.is_some() && unproven {
                 let nothing = TemplateList::default();

@@ -97,8 +97,8 @@ pub const GUARDED: [GuardedField; 13] = {
 pub struct ComparedSubject<'a> {
     pub subject: Subject,
     pub connection: &'a ConnectionId,
-    /// The versions of whose pointers stored answers have completed some: their leads may be those of
-    /// another request than the other version makes.
+    /// The versions that have leads from stored answers to their fetches: the other version may fetch
+    /// something else, for which no answer is stored.
     pub answered: OfBoth<bool>,
 }
 
@@ -398,8 +398,8 @@ fn many(outcome: &VersionOutcome, is_counted: impl Fn(ItemKind) -> bool) -> u64 
     }
 }
 
-/// Returns of which versions leads came by another request than the other version makes: one version has a
-/// lead by a stored answer where the other one has a pointer without an answer.
+/// Returns which versions fetched something else than the other: one version has a lead from a stored answer
+/// where the other has a pointer without an answer.
 fn other_requests(answered: OfBoth<bool>, pairs: &[Pair<'_>]) -> OfBoth<bool> {
     let has = |kinds: (ItemKind, ItemKind)| {
         pairs.iter().any(|(old, new)| match (old, new) {

@@ -84,8 +84,8 @@ fn consequence(category: Category) -> &'static str {
     }
 }
 
-/// Returns whether the reading of a candidate does no harm beside that of the stable version: it has
-/// the same result, and of an accepted message every id of the provider.
+/// Returns whether a candidate's reading does no harm compared with the stable version's: it has the same
+/// result, and every provider id of an accepted message.
 pub fn is_harmless(stable: &SendAnswer, candidate: &SendAnswer) -> bool {
     let has_ids = match (stable, candidate) {
         (SendAnswer::Accepted(stable), SendAnswer::Accepted(own)) => {

@@ -24,8 +24,8 @@ pub struct LocalOutcome {
     pub log: Vec<String>,
 }
 
-/// Returns what the version makes of the delivery. `connections`: those of its workspace, with the
-/// one that received it; those of other workspaces are not reached. Every failure is an outcome too.
+/// Returns what the version makes of the delivery. `connections`: its workspace's, with the one that received
+/// it; other workspaces' are not reached. Every failure is an outcome too.
 #[leadhost_boxed::boxed]
 pub async fn outcome_of(
     plugins: &Plugins,

@@ -177,7 +177,7 @@ fn work(shared: &SchedulerState, class: Class) {
             // Dropping ends suspended work, which takes time.
             drop(over);
             if more {
-                // Work that ended made room, and returned work may be slow by now.
+                // Work that ended made room, and returned work may have become slow.
                 shared.wake(other);
             }
             if done {

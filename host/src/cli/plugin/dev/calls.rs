@@ -164,7 +164,7 @@ impl CallBoard {
     fn show(&self, head: &str, calls: &[WatchedCall], detail: Option<&DeliveryDetail>) {
         let mut lines = Vec::new();
         match (head, calls) {
-            // Later work, of which several may be under way.
+            // Later work. Several calls may be under way.
             ("", [call, ..]) if !call.id.is_empty() => {
                 lines.push(safe(&format!("{} of {}", call.function, call.id)));
             }
@@ -526,7 +526,7 @@ mod tests {
         };
         let refused = call_lines(&call(Ok(WatchedOutput::Refused(problem))));
         assert_eq!(refused[0], "  the body is refused: no object");
-        // The words of the plugin come before those of the host.
+        // The words of the plugin come before the host's.
         let failed = call_lines(&call(Err("it trapped".to_owned())));
         assert_eq!(failed[..2], ["  plugin: a word", "  FAILED: it trapped"]);
         let long = "x".repeat(FAILURE_CHARACTERS);

@@ -1,4 +1,4 @@
-//! The checks of a project, such as those of types, beside its build: what they find is shown, and keeps
+//! The checks of a project, such as a type check, beside its build: what they find is shown, and keeps
 //! nothing from being served.
 
 use tokio::task::JoinHandle;

@@ -75,7 +75,7 @@ impl<'a> ProjectFiles<'a> {
                 false => &mut sources,
             };
             hash.update(name.as_os_str().as_encoded_bytes());
-            // A file that is gone by now is another state at the next look.
+            // A file that has been removed meanwhile is another state at the next look.
             let content = read(path).unwrap_or_default();
             hash.update([0]);
             hash.update(Sha256::digest(&content));
@@ -148,8 +148,8 @@ fn stamp(path: PathBuf) -> FileStamp {
     }
 }
 
-/// Whether there is a folder at this path. One that was removed while it is the current folder can still
-/// be read, and has no name any more.
+/// Whether there is a folder at this path. One that was removed while it is the current folder can still be
+/// read, but has no name.
 fn is_there(folder: &Path) -> bool {
     folder
         .metadata()
@@ -168,7 +168,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Hidden files are those of tools and of editors, which also write names that end in `~`.
+/// Hidden files belong to tools and editors, which also write names that end in `~`.
 fn is_left_out(name: &str, ignored: &HashSet<String>) -> bool {
     name.ends_with('~') || is_built(name) || ignored.contains(name)
 }

@@ -167,7 +167,7 @@ struct DevSession<'a> {
     built: Option<[u8; 32]>,
     /// The checks of the project, beside the last build.
     checking: Checking,
-    /// The golden cases of which the version that serves has another result than expected.
+    /// The golden cases that fail on the version that serves.
     differing: Vec<FailingCase>,
 }
 

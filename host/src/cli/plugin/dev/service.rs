@@ -51,7 +51,7 @@ pub struct PrivateService {
 }
 
 impl PrivateService {
-    /// Starts it. `port`: that of the gateway; 0 for a free one.
+    /// Starts it. `port`: the gateway's; 0 for a free one.
     pub async fn start(
         port: u16,
         limits: PluginsSection,

@@ -111,7 +111,7 @@ mod tests {
         assert!(made(&project) && !made(&project));
         std::fs::remove_dir(&packages).expect("it is removed");
         assert!(made(&project) && !made(&project));
-        // So are those of a setup that was interrupted.
+        // So are the packages of a setup that was interrupted.
         assert!(needed(folder.path(), &project).is_none());
         NeededSetup(String::new()).begin(folder.path());
         assert!(made(&project) && !made(&project));

@@ -36,8 +36,8 @@ pub fn refuse_own(fields: &Map<String, Value>, kind: PluginKind, file: &Path) ->
     ))
 }
 
-/// Returns the workspace as a file declares it. `fields`: those of the connection or of the instance
-/// that the author gives.
+/// Returns the workspace as a file declares it. `fields`: what the author gives of the connection or the
+/// instance.
 pub fn declaration(
     loaded: &Loaded,
     fields: &Map<String, Value>,
@@ -89,7 +89,7 @@ pub fn declaration(
     })
 }
 
-/// Returns the secrets to generate: those that the plugin requires, and those of its sender checks.
+/// Returns the secrets to generate: what the plugin and its sender checks require.
 pub async fn generated_secrets(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,

@@ -214,7 +214,7 @@ impl Spelling {
         lines.collect()
     }
 
-    /// Returns the fields as those of a record.
+    /// Returns the fields as a record.
     fn record(&self, recipe: &Recipe) -> Vec<String> {
         const INDENT: &str = "        ";
         let step = if self.language == Language::Python {
@@ -288,7 +288,7 @@ impl Spelling {
         fields
     }
 
-    /// Returns comments in place of the lines of which no expression is known, with their places.
+    /// Returns comments for the lines without a known expression, with their places.
     fn unknown(&self, recipe: &Recipe) -> impl Iterator<Item = String> {
         let lines = recipe.lines.iter().filter_map(|Line { field, value }| {
             let Expression::Unknown(places) = value else {
@@ -314,7 +314,7 @@ impl Spelling {
         lines.collect::<Vec<_>>().into_iter()
     }
 
-    /// Makes comments of the lines of fields; those of attributes stay.
+    /// Comments out the lines of fields; the lines of attributes stay.
     fn commented(&self, lines: Vec<String>) -> Vec<String> {
         let first = lines
             .iter()

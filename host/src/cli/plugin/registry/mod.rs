@@ -1,6 +1,5 @@
-//! Components in a registry of container images, in the layout of the WebAssembly tools
-//! (`artifact.rs`). The command talks to the registry; the service gets the component like that of a
-//! file.
+//! Components in a registry of container images, in the layout of the WebAssembly tools (`artifact.rs`). The
+//! command talks to the registry; the service gets the component as it would from a file.
 
 mod address;
 mod artifact;
@@ -36,8 +35,8 @@ const SHORT: Duration = Duration::from_secs(60);
 /// Timeout of the transfer of a component.
 const TRANSFER: Duration = Duration::from_secs(300);
 
-/// The manifests that a registry may answer with. Only the first kind can be that of a component; the
-/// others are refused by what they are.
+/// The manifests that a registry may answer with. Only the first kind can describe a component; the others
+/// are refused by name.
 const MANIFESTS: [&str; 4] = [
     OCI_IMAGE_MEDIA_TYPE,
     OCI_IMAGE_INDEX_MEDIA_TYPE,

@@ -169,7 +169,7 @@ impl Here<'_> {
     }
 }
 
-/// Returns the value of an option, or its default, of which at most so many are possible.
+/// Returns the value of an option, or its default, and refuses more than the bound.
 fn bounded<T: Copy + Display + PartialOrd + From<u8>>(
     option: &str,
     given: Option<T>,

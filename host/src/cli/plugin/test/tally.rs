@@ -54,7 +54,7 @@ impl Crashes {
     }
 }
 
-/// Differences in full: those of more cases are often the same mistake.
+/// Differences that are shown in full: more cases often have the same mistake.
 const SHOWN: usize = 3;
 
 /// The outputs of a run that are not the expected ones.

@@ -43,8 +43,7 @@ fn a_double_run_by_hand_sends_statuses_and_obeys_commands() {
         .iter()
         .map(|request| request.json().expect("JSON")["entry"][0]["changes"][0].clone())
         .collect();
-    // On a busy machine the status of the message may come before that of the
-    // template.
+    // On a busy machine the status of the message may come before the template's.
     changes[1..].sort_by_key(|change| change["field"] == "messages");
     let messages = &changes[0]["value"]["messages"];
     assert_eq!(messages[0]["text"]["body"], "Oi, tudo bem?");

@@ -43,7 +43,7 @@ pub struct ConnectionPage {
     frame: Frame,
     connection: ConnectionView,
     change: ChangeForms,
-    /// The body on which the configuration is tried: first that of the last delivery.
+    /// The body on which the configuration is tried: at first the last delivery's.
     body: String,
     /// The body of the last delivery, with which the form of a test delivery begins.
     last_body: String,

@@ -68,7 +68,8 @@ async fn show(visit: &Visit<'_>, id: &str) -> PageResult<OneDealPage> {
     })
 }
 
-/// Returns properties with their values for people; those of an object one by one: `campaign.name`.
+/// Returns properties with their values for people. The properties of an object are listed one by one:
+/// `campaign.name`.
 fn named_values(props: &Map<String, Value>) -> Vec<(String, String)> {
     let mut named = Vec::new();
     for (name, value) in props {

@@ -25,7 +25,7 @@ pub struct KeysPage {
     /// The names that the forms suggest.
     workspaces: Vec<String>,
     partners: BTreeSet<String>,
-    /// The fields of a form that was refused. A declared partner is that of the next key.
+    /// The fields of a form that was refused. A declared partner is preselected for the next key.
     typed: Filters,
     /// Why it was refused.
     problem: Option<String>,
@@ -42,7 +42,7 @@ const FIELDS: [&str; 6] = [
 ];
 
 impl KeysPage {
-    /// Returns the keys, of which an administrator may revoke those that are live.
+    /// Returns the keys. An administrator may revoke the live ones.
     fn table(&self) -> Table {
         Table::with_forms(&self.keys, "No key.", |key| {
             let may = self.frame.may_administer() && key.state == KeyState::Live;

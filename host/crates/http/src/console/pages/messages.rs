@@ -53,7 +53,7 @@ impl MessagesPage {
         is_unknown && !self.messages.is_empty()
     }
 
-    /// Returns the messages, of which an operator may resolve those of unknown outcome.
+    /// Returns the messages. An operator may resolve the ones whose outcome is unknown.
     fn table(&self) -> Table {
         let messages = self.messages.iter().map(|message| ListedMessage {
             message,

@@ -41,8 +41,8 @@ macro_rules! files {
     };
 }
 
-// In the order of the navigation. The first row that fits a path counts: that of `new_connection` stands before
-// those with the name of a connection.
+// In the order of the navigation. The first row that fits a path counts, so `new_connection` stands before
+// the rows with the name of a connection.
 files! {
     today "Today";
     deliveries "Deliveries";

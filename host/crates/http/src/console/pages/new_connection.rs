@@ -251,7 +251,7 @@ async fn make(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     Ok(FormOutcome::Page(page(status, &shown)?))
 }
 
-/// Returns the field for a key of the entry: one of its own, or that of the further keys.
+/// Returns the field for a key of the entry: its own, or the field for all other keys.
 fn input_of(key: &str) -> &str {
     let own = ["name", "partner", "plugin", "instance", "config", "secrets"];
     match own.contains(&key) {

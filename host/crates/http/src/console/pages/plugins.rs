@@ -410,7 +410,7 @@ const TIMELINE: [OperatorAct; 9] = [
     OperatorAct::EndRollout,
 ];
 
-/// The newest rows of each act, of all plugins, among which those of one plugin are looked for.
+/// The newest rows of each act, of all plugins. A plugin's own rows are picked from these.
 const TIMELINE_ROWS: u32 = 50;
 
 /// Stores a component without activating it.

@@ -23,7 +23,7 @@ pub struct RepairsPage {
 }
 
 impl RepairsPage {
-    /// Returns the repairs, of which an operator may undo those that have ended.
+    /// Returns the repairs. An operator may undo the ones that have ended.
     fn table(&self) -> Table {
         Table::with_forms(&self.repairs, "No repair.", |repair| {
             let may = self.frame.may_operate() && repair.apply && has_ended(repair);

@@ -1,5 +1,5 @@
-//! Many deliveries at once: those of a filtered list are converted again, or released from quarantine.
-//! The first form shows what it would do, and the next one does it.
+//! Many deliveries at once: the deliveries of a filtered list are converted again, or released from
+//! quarantine. The first form shows what it would do, and the next one does it.
 
 use super::super::outcome::alike;
 use crate::console::pages::prelude::*;

@@ -118,8 +118,8 @@ fn changed_values(changed: &[ChangedConnection]) -> Value {
     connections.collect()
 }
 
-/// Returns whether a place in a configuration sounds like that of a secret, which a user may have put
-/// there instead of among the secrets.
+/// Returns whether a place in a configuration sounds like a secret's, which a user may have put there instead
+/// of among the secrets.
 fn is_secret_place(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let is_configured = path.starts_with("config.");

@@ -141,8 +141,8 @@ pub async fn delivery(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResu
     reply::ok(&tested)
 }
 
-/// Returns the converter's answer to its source. An operator sees no secret, so that of a connection whose
-/// answers may have one is left out.
+/// Returns the converter's answer to its source. An operator sees no secret, so the answer is left out if the
+/// connection's answers may have one.
 fn shown(reply: FilledReply, is_open: bool) -> TestReply {
     TestReply {
         status: reply.status,

@@ -56,7 +56,7 @@ pub async fn tickets(call: &Call<'_>, caller: &WorkspaceCaller, granularity: &st
     counts(call, caller, MetricSet::Tickets, granularity).await
 }
 
-/// Describes the counts of a metric set. `names` are those of the schemas of a row and of the answer.
+/// Describes the counts of a metric set. `names` are the schemas' names: of a row and of the answer.
 fn describe_counts<'s>(
     mut operation: Operation<'s>,
     set: MetricSet,

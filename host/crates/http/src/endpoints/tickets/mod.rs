@@ -1,5 +1,5 @@
-//! Tickets as the desk works with them, by an access token: those of its partner's
-//! deals and conversations. Any other ticket looks like one that does not exist.
+//! Tickets as the desk works with them, by an access token: the tickets of its partner's deals and
+//! conversations. Any other ticket looks like one that does not exist.
 
 pub mod list;
 pub mod patch;

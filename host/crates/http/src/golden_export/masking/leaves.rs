@@ -265,8 +265,8 @@ fn tell(leaves: &mut [Leaf<'_>], keys: &mut [Leaf<'_>], members: &[(String, usiz
     }
 }
 
-/// Reads XML, HTML, multipart and plain text: the name of a value is that of its element or attribute, or
-/// the words before it, as in `Name: Ana` and in the cells of a table.
+/// Reads XML, HTML, multipart and plain text: a value is named by its element or attribute, or by the words
+/// before it, as in `Name: Ana` and in the cells of a table.
 #[derive(Default)]
 struct Markup<'t> {
     /// What the element that was opened last has.

@@ -262,7 +262,7 @@ impl Persons {
         numbers(&letters, |run| self.number(Some(personal), run))
     }
 
-    /// Returns what takes the place of a number, if it is a person's. `personal`: that of the value around.
+    /// Returns the replacement of a number, if it is a person's. `personal`: what the value around it is.
     fn number(&self, personal: Option<Personal>, run: &str) -> Option<String> {
         let digits = digits_of(run);
         let tail = tail(&digits).unwrap_or_default();
@@ -455,7 +455,7 @@ fn is_written_as_phone(run: &str) -> bool {
     is_written_so && WHOLE_PHONE.contains(&digits_of(run).len())
 }
 
-/// Returns whether a number is written as those of persons in Brazil: `123.456.789-09`.
+/// Returns whether a number is written like a person's tax number in Brazil: `123.456.789-09`.
 fn is_document(run: &str) -> bool {
     let groups: Vec<usize> = run.split(['.', '-']).map(str::len).collect();
     groups == [3, 3, 3, 2] && digits_of(run).len() == 11

@@ -266,7 +266,7 @@ pub async fn change(
         (RolloutChange::Promote, _) => return Err(wrong("promoted").into()),
     }
     let latest = status::latest(pipeline, plugin).await?;
-    // The judge may have changed it at the same moment: an abort holds if it has ended by now.
+    // The judge may have changed it at the same moment: an abort holds if the rollout has ended.
     let is_done = |latest: &Rollout| {
         latest.number == rollout.number
             && (change != RolloutChange::Abort || !latest.stage.is_open())

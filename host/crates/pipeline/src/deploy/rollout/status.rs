@@ -123,8 +123,7 @@ pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus
         if let Some((_, host)) = live.iter().find(|(id, _)| *id == report.host) {
             known.insert(report.host);
             let reason = match &report.error {
-                // An error of a host that does not follow an ended rollout does not matter any
-                // more.
+                // If the rollout has ended, the error of a host that does not follow it no longer matters.
                 Some(_) if !is_open => None,
                 Some(error) => Some(error.clone()),
                 None if report.generation < status.rollout.generation => {

@@ -5,7 +5,7 @@ use crate::prelude::*;
 use leadhost_domain::audit::{Act, AuditActor, OperatorAct, SERVICE};
 use leadhost_store::Announcement;
 
-/// Why a rollout ended whose plugin has another active version by now.
+/// Reason recorded when another version was activated during the rollout.
 pub const OVERTAKEN: &str = "another version was activated";
 
 pub async fn announce(pipeline: &Pipeline) {

@@ -1,5 +1,5 @@
-//! The clock of this machine beside that of the database that the hosts share, from which they take
-//! their time. Logs and certificates have that of the machine.
+//! The clock of this machine beside that of the database that the hosts share, from which they take their
+//! time. Logs and certificates use the machine's clock.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

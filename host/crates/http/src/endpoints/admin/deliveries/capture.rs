@@ -115,8 +115,8 @@ pub(super) async fn captured(
     Ok(answer)
 }
 
-/// Adds the connection that received a delivery, and those of its workspace and plugin that its items
-/// may be routed to.
+/// Adds the connection that received a delivery, and the connections of its workspace and plugin that its
+/// items may be routed to.
 async fn capture_connections(
     pipeline: &Pipeline,
     live: &Arc<Live>,

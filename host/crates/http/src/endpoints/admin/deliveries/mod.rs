@@ -37,7 +37,7 @@ impl Channels {
     }
 }
 
-/// Describes the filters by which many deliveries are replayed: those of the list without its search.
+/// Describes the filters for replaying many deliveries: the filters of the list, without its search.
 pub fn with_filters(operation: Operation<'_>) -> Operation<'_> {
     let time = "a date, a time such as 2026-01-31T12:00:00Z, or how long ago it was, such as 24h.";
     let words = DeliveryStatus::ALL.map(DeliveryStatus::as_str);

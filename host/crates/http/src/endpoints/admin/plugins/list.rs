@@ -63,7 +63,7 @@ pub async fn list(call: &Call<'_>) -> ApiResult {
     let has_inbox = !call.http.core.config.plugins.inbox.is_empty() || store.is_shared();
     let refusals = match has_inbox {
         true => store.refusals().await?,
-        // The service takes no files any more, so nothing can correct them.
+        // The service no longer takes files, so nothing can correct them.
         false => Vec::new(),
     };
     reply::ok(&PluginList {

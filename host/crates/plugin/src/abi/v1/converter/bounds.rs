@@ -220,7 +220,7 @@ impl Cuts {
             .push(format!("{field} ({bytes} bytes; at most {most} are taken)"));
     }
 
-    /// Leaves out the values after the first `most`, and those of which a part is too long. `part` returns
+    /// Leaves out the values after the first `most`, and values with a part that is too long. `part` returns
     /// the value's name, and that part's size and bound.
     fn list<T>(
         &mut self,
@@ -365,7 +365,7 @@ mod tests {
     /// Sets a text or a number of values of this size.
     type Change = fn(&mut wit::Lead, usize);
 
-    /// Words what the field lost, of which at most this much is taken.
+    /// Words what the field lost: the value, and the most that is taken.
     type Note = fn(&str, usize) -> String;
 
     fn listings(kind: String, reference: String) -> Vec<wit::Listing> {
