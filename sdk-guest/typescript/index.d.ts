@@ -166,7 +166,7 @@ export function note(line: string): void;
 
 /** Returns a description; `summary` is one line for people. */
 export function description(name: string, version: string, summary: string, more?: Partial<Description>): Description;
-/** The places of the usual secrets (`google_key`, `password`, …) in a body: those of `senderChecks` without your own. */
+/** The places of the usual secrets (`google_key`, `password`, …) in a body: the places that `senderChecks` uses without your own. */
 export const usualSecrets: Location[];
 export interface Converter {
   describe(): Description;

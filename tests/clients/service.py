@@ -133,7 +133,7 @@ class Workspace:
         return {row["id"]: row for row in self.pages(path)}
 
     def rows(self):
-        """All rows, once nothing changes any more: messages are finished in the background."""
+        """All rows, once nothing changes: messages are finished in the background."""
         until = time.monotonic() + SETTLED_SECONDS
         before, now = None, self.all_rows()
         while before != now or not self.is_settled(now):

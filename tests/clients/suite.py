@@ -129,7 +129,7 @@ class Story:
                 since = (changed_since or {}).get(stream)
                 changed = sum(since is None or stamp > since for stamp in all_of_it)
                 if not changed <= count <= changed + (since is not None):
-                    what = f"pulled {count} {stream}, of which {changed} changed"
+                    what = f"pulled {count} {stream}, {changed} of them changed"
                     raise clients.Failed(f"on {self.name} {client.name} {what}")
         total = ", ".join(
             f"{client.name} {sum(counts.values())}" for client, counts in brought.items()

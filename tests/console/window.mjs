@@ -7,7 +7,7 @@ import { consoleAddress, world } from "./service.mjs";
 /** The longest wait for what a page is to show. */
 const PATIENCE = 60_000;
 
-/** The name of a task as that of a file. */
+/** The name of a task as the name of a file. */
 export function slug(name) {
   return name.toLowerCase().replaceAll(/[^a-z]+/g, "-");
 }

@@ -261,9 +261,7 @@ fn watch(hosts: &mut Vec<(HostOf, Child)>) -> Result<(), Failure> {
             _ => true,
         });
         if hosts.is_empty() {
-            return Err(
-                Failure::new("no host is running any more").hint("see their messages above")
-            );
+            return Err(Failure::new("no host is running").hint("see their messages above"));
         }
         wait::pause();
     }

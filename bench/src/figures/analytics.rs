@@ -278,6 +278,6 @@ fn report(measured: &[MeasuredSize]) -> Report {
     }
     report.table(table);
     report.table(counting);
-    report.note("The number of rows and the sum of each measure of every answer were equal to those of the plain query.");
+    report.note("The number of rows and the sum of each measure of every answer were equal to the plain query's.");
     report
 }

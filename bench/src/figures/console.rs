@@ -244,7 +244,9 @@ fn report(
         time(asked),
     ));
     if !arguments.is_release() {
-        report.note("The service was built without optimisation, so these times are not those of a release.");
+        report.note(
+            "The service was built without optimisation, so these times are not a release's.",
+        );
     }
     report
 }

@@ -451,7 +451,7 @@ fn depths(report: &mut Report, sides: &mut [Seeded<'_>]) -> Result<(), Failure> 
 
 fn notes(report: &mut Report, sides: &[Seeded<'_>]) -> Result<(), Failure> {
     report.note(format!(
-        "Every pull gave all {} rows. The time is that of the requests, without the client's unpacking.",
+        "Every pull gave all {} rows. The time is the requests', without the client's unpacking.",
         count(MESSAGES as f64)
     ));
     for side in sides {

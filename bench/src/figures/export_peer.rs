@@ -100,7 +100,7 @@ fn report(arguments: &Arguments, took: &[[Vec<f64>; 2]; 2]) -> Report {
     let mut report = Report::new("export-peer", "The export beside a route in Node");
     let mut table = Table::new(
         format!(
-            "{} messages, of which {} changed since a time; pages of 1000 rows as JSON over one connection. Median of {} alternating rounds:",
+            "{} messages; {} changed since a time; pages of 1000 rows as JSON over one connection. Median of {} alternating rounds:",
             count(MESSAGES as f64),
             count(CHANGED as f64),
             arguments.rounds

@@ -43,7 +43,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         }
         let [.., warm] = ways::times_first(&ways);
         report.aim(
-            format!("{language}: a call takes at most {MOST_TIMES_REUSED} times that of a reused instance (p50)"),
+            format!("{language}: a call takes at most {MOST_TIMES_REUSED} times as long as in a reused instance (p50)"),
             format!("{warm:.2} times"),
             warm <= MOST_TIMES_REUSED,
         );

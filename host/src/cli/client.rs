@@ -370,7 +370,7 @@ impl From<ServiceRefusal> for CommandFailure {
         };
         if is_elsewhere {
             return failure.hint(
-                "this may not be the address of the admin API: use the address that `leadhost serve` logs as admin, not that of the gateway",
+                "this may not be the address of the admin API: use the address that `leadhost serve` logs as admin, not the gateway's",
             );
         }
         match refusal.status {

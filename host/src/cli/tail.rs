@@ -112,9 +112,7 @@ impl Tail {
                 }
             };
             if since.elapsed() >= Duration::from_secs(self.wait) {
-                return Err(
-                    failure.also("the service has stopped, so nothing is followed any more")
-                );
+                return Err(failure.also("the service has stopped, so nothing is followed"));
             }
             sleep(limits::TAIL_PERIOD).await;
         }

@@ -76,7 +76,7 @@ type TemplatePage struct {
 	Next      *Request
 }
 
-// Export makes the functions those of the plugin. Call it in a function init.
+// Export makes these functions the plugin's. Call it in a function init.
 func Export(adapter Adapter) {
 	if adapter.Describe == nil || adapter.Send == nil || adapter.ReadAnswer == nil || adapter.ReadWebhook == nil {
 		panic("an adapter needs Describe, Send, ReadAnswer and ReadWebhook")

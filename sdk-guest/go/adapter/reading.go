@@ -43,7 +43,7 @@ func QueryField(delivery Delivery, name string) string { return reading.QueryFie
 func Join(texts ...string) string { return reading.Join(texts...) }
 
 // Phone returns a phone as it is written, "" for a text with fewer than four digits. The codes are those
-// beside it, which it may lack: that of its area, then that of its country, `55` or `BR`.
+// beside it, which it may lack: the area's code, then the country's, `55` or `BR`.
 func Phone(text string, codes ...string) string { return reading.Phone(text, codes...) }
 
 // Email returns the trimmed text if it has an `@`, else "".

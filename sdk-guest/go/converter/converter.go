@@ -66,7 +66,7 @@ func (f Failure) Error() string {
 	return f.Message
 }
 
-// Export makes the functions those of the plugin. Call it in a function init.
+// Export makes these functions the plugin's. Call it in a function init.
 func Export(converter Converter) {
 	if converter.Describe == nil || converter.Convert == nil {
 		panic("a converter needs Describe and Convert")

@@ -128,7 +128,7 @@ func guarded(value *Value, read func(*Value) Item, crashes *[]any) (item Item) {
 }
 
 // Invalid returns an item that cannot be read; the others of the body are not affected. Its path is
-// that of the item in the body, by default its index.
+// the item's key in the body, by default its index.
 func Invalid(message string, path ...string) Item {
 	problem := core.Problem{Message: plugin.Clean(message), Path: strings.Join(path, ".")}
 	return Item{Outcome: contract.MakeOutcomeInvalid(problem)}

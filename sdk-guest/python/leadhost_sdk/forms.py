@@ -25,7 +25,7 @@ _LOST_PLUS = re.compile(" [0-9][0-9 ()-]*+")
 
 def parse_form(body: str | bytes) -> dict[str, Any]:
     """Returns an urlencoded form as a tree. A name or a value that is not UTF-8 is read by itself,
-    as that of another encoding."""
+    as another encoding's."""
     return urlencoded_tree(form_fields(body))
 
 

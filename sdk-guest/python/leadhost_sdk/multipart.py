@@ -61,6 +61,6 @@ def _parameter(header: str, wanted: str) -> str | None:
     given = header[header.find(";") :] if ";" in header else ""
     for name, value, quoted, plain in _PARAMETERS.findall(given):
         if value and name.strip().lower() == wanted:
-            # Other backslashes are those of a Windows path, as old browsers sent it.
+            # Other backslashes belong to a Windows path, as old browsers sent it.
             return _ESCAPED.sub(lambda escape: escape[1], quoted) or plain.rstrip()
     return None

@@ -3,7 +3,7 @@
 or []) is not there.
 
 A key is compared exactly and then, if there is none, without the case of ASCII letters. XML and
-forms repeat what other formats send once: a key that a list does not have is that of its first
+forms repeat what other formats send once: a key that a list does not have is looked up in its first
 element, and what is there once is its own first element. A key with a prefix of XML (`sf:Id`) also stands
 for the name without it: elements are read without prefixes.
 """
@@ -33,7 +33,7 @@ def at(value: Any, path: str = "") -> Any:
 
 
 def text(value: Any, path: str = "") -> str | None:
-    """Returns the first scalar that a path leads to as trimmed text, of a list that of its elements,
+    """Returns the first scalar that a path leads to as trimmed text, also within a list,
     a number with the digits that were sent; else None."""
     return next(filter(None, map(scalar_text, list_(value, path))), None)
 

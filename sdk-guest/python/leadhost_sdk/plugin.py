@@ -83,8 +83,8 @@ def take_notes() -> list[str]:
 
 
 def with_own_notes(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that begins without notes and rounds: those of a call that refused its body, or
-    failed, are not the next call's."""
+    """Returns a function that begins without notes and rounds: what a call left that refused its body, or
+    failed, is not the next call's."""
 
     @functools.wraps(call)
     def begin(*values: Any, **named: Any) -> Any:

@@ -78,7 +78,7 @@ function parameter(header, wanted) {
   const form = /[;\s]*([^=;]*)(=(?:"((?:\\["\\]|[^"])*)"?|([^;]*)))?/g;
   for (const [, name, value, quoted, plain] of given.matchAll(form)) {
     if (value !== undefined && name.trim().toLowerCase() === wanted) {
-      // Other backslashes are those of a Windows path, as old browsers sent it.
+      // Other backslashes belong to a Windows path, as old browsers sent it.
       return quoted?.replace(/\\(["\\])/g, "$1") ?? plain.trimEnd();
     }
   }

@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 
 import { SITE, apply, connection, get, newest, person, post, send, until } from "../service.mjs";
 
-/** Deliveries of the usual form before those of another form: past what the service needs to know it. */
+/** Deliveries of the usual form before deliveries of another form: past what the service needs to know it. */
 const USUAL = 235;
 
 /** The most deliveries of another form until it is noticed. */

@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 
 import { active, apply, get, person, post, send, variant, world } from "../service.mjs";
 
-/** The plugin of a made-up portal, of which the suite has a right and a wrong version. */
+/** The plugin of a made-up portal. The suite has a right and a wrong version. */
 export const PORTAL = "portal";
 
 /** Sends leads of the portal. */

@@ -319,7 +319,7 @@ async fn refusals_of_a_viewer_are_one_row_a_minute_with_their_count(on: On) {
     operator.host.advance(60).await;
     let (counted, detail) = newest_of(&operator, "viewer", 2).await;
     assert_eq!(counted["outcome"], "refused", "{counted:#}");
-    assert_eq!(counted["target"], "plugin-39", "that of the last");
+    assert_eq!(counted["target"], "plugin-39", "the last one's");
     assert_eq!(counted["address"], "127.0.0.1");
     fields!(detail, {"count": 39, "status": 403});
     assert!(detail["since"].is_string(), "{detail:#}");

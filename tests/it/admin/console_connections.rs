@@ -35,7 +35,7 @@ async fn a_connection_shows_its_last_delivery_its_fields_and_the_age_of_its_secr
     let page = browser.page(&format!("/connections/{id}")).await;
     has!(page, "<dt>Last delivery</dt><dd><time");
     has!(page, "<dt>Leads with</dt>", "Pause its fetches");
-    has!(page, "The body is that of the last delivery");
+    has!(page, "The body is the last delivery's");
     // Another configuration is tried on it, too.
     assert_eq!(page.matches("Ada Prado").count(), 2, "{page}");
 }

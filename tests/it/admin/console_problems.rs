@@ -119,7 +119,7 @@ async fn a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliverie
     assert_eq!(*stands, "version", "the window is as it was: {leads:#}");
     assert_eq!(left(Some(&blamed)).await, 0);
     let is_so = left(None).await > 0;
-    assert!(is_so, "those of the version before lack a listing");
+    assert!(is_so, "leads of the version before lack a listing");
 }
 
 /// A workspace whose instance is a sandbox, with a message to a contact.

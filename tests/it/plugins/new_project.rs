@@ -104,7 +104,7 @@ fn an_update_puts_the_sdk_of_the_program_into_a_project_and_builds_it() {
     );
     let file = std::fs::read_to_string(base.path("ana/leadhost.toml")).unwrap();
     assert_eq!(file, own.replace("0.0.9", env!("CARGO_PKG_VERSION")));
-    has!(base.run("plugin update ana"), "is that of this program");
+    has!(base.run("plugin update ana"), "is this program's");
 
     base.put(
         "own/leadhost.toml",

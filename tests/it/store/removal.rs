@@ -498,7 +498,7 @@ pub async fn a_shared_delivery_is_emptied_and_the_other_people_stay(world: &Worl
     assert!(detail.request.body.is_empty() && detail.request.headers.is_empty());
     assert!(detail.request.query.is_empty());
     assert!(detail.notes[0].starts_with("emptied"), "{:?}", detail.notes);
-    assert_eq!(detail.items.len(), 1, "that of the other one");
+    assert_eq!(detail.items.len(), 1, "the other delivery's");
     assert_eq!(detail.items[0].index, 1);
     assert!(!world.is_kept(own.delivery).await);
     // The waiting fetch continues.

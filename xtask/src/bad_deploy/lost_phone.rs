@@ -114,7 +114,7 @@ impl Scenario {
         let impact = terminal.reads(&format!("plugin impact {version} --since {since}"))?;
         terminal.claim(
             impact["chosen"] == 0,
-            &format!("no delivery counts as converted by {version} any more"),
+            &format!("no delivery counts as converted by {version}"),
         )?;
 
         self.keeps(edited, &said)

@@ -626,7 +626,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(bounded, check::BOUNDS.len(), "each bound is that of a key");
+        assert_eq!(bounded, check::BOUNDS.len(), "each bound belongs to a key");
     }
 
     #[test]

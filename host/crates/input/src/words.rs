@@ -148,7 +148,7 @@ impl<'a> Issue<'a> {
                 ),
             },
             IssueKind::NoForm(_) => Choice::new(self).text(),
-            IssueKind::SeveralForms => "it fits several forms of which it may fit one".to_owned(),
+            IssueKind::SeveralForms => "it fits several forms, but may fit only one".to_owned(),
             IssueKind::Never => "nothing is allowed here".to_owned(),
             IssueKind::TooMuchWork => {
                 "it takes too many steps to check, or is nested too deep".to_owned()

@@ -34,7 +34,7 @@ pub enum ReplayError {
     NotFound(DeliveryId),
     #[error("a host is working on delivery {0}: try again in a moment")]
     Busy(DeliveryId),
-    #[error("delivery {delivery} is {} by now, and not {}: look at it again first", .status.as_str(), .expected.as_str())]
+    #[error("delivery {delivery} is now {}, not {}: look at it again first", .status.as_str(), .expected.as_str())]
     Changed {
         delivery: DeliveryId,
         status: DeliveryStatus,

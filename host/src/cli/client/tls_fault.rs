@@ -22,12 +22,12 @@ pub fn failure(target: &AdminTarget, error: &io::Error) -> CommandFailure {
             "if it is one of your own, pass its certificate with --ca FILE (PEM)".to_owned(),
         ),
         Some(Error::InvalidCertificate(why)) if why.to_string().contains(OF_AUTHORITY) => (
-            "its certificate is that of a certificate authority, which a server must not use".to_owned(),
+            "its certificate is a certificate authority's, which a server must not use".to_owned(),
             "make one without CA:TRUE; `openssl req -x509` needs -addext basicConstraints=critical,CA:FALSE".to_owned(),
         ),
         Some(Error::InvalidCertificate(why)) => (
             format!("its certificate is not valid for this address: {why}"),
-            "write the name that the certificate has; for a certificate of your own, pass it, or that of its authority, with --ca FILE (PEM)".to_owned(),
+            "write the name that the certificate has; for a certificate of your own, pass it, or its authority's, with --ca FILE (PEM)".to_owned(),
         ),
         Some(Error::InvalidMessage(_)) => (
             "it does not speak TLS".to_owned(),

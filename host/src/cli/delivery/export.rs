@@ -31,7 +31,7 @@ impl ServiceCommand for ExportDelivery {
         let captured = captures::fetch(&client, &[id], None).await?;
         if !captured.emptied.is_empty() {
             return Err(failed!(
-                "the delivery {id} has no body any more: it was erased, or removed by its age"
+                "the delivery {id} has no body: it was erased, or removed by its age"
             ));
         }
         let CapturedDeliveries {

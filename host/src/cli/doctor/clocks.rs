@@ -31,7 +31,7 @@ fn judge_system(answer: &str, findings: &mut Findings) {
         "no" => findings.warning(
             ABOUT,
             "The system does not synchronise its clock.",
-            "Run NTP (timedatectl set-ntp true), unless the clock is that of a host that does.",
+            "Run NTP (timedatectl set-ntp true), unless the clock is the clock of a host that does.",
         ),
         // The system has a clock, but no service that reports whether it is synchronised.
         _ => {}
@@ -46,9 +46,9 @@ pub fn compare(whose: &str, now: Micros, before: Micros, after: Micros, findings
         now.since(after)
     };
     let shown = match apart {
-        Duration::ZERO => "agrees with that of this machine".to_owned(),
+        Duration::ZERO => "agrees with this machine's".to_owned(),
         apart => format!(
-            "differs from that of this machine by {:.1} s",
+            "differs from this machine's by {:.1} s",
             apart.as_secs_f64()
         ),
     };

@@ -8,7 +8,7 @@ use leadhost_domain::difference::{DifferenceGroup, Differences, FieldDifference}
 pub const COMPARING: &str = "converting stored deliveries with both versions";
 
 const NOT_COVERED: &str =
-    "Connections of which none was chosen, because there are too many or the time was over";
+    "Connections without a chosen delivery, because there are too many or the time was up";
 
 /// The rule that chose the deliveries.
 #[derive(Clone, Copy, Default)]

@@ -15,7 +15,7 @@ pub const PROJECT_FILE: &str = "leadhost.toml";
 /// Its name in projects that were made before.
 const FORMER_FILE: &str = "leadhost.lock";
 
-const HEAD: &str = "# Written by `leadhost plugin new`: what this project is, and how it is built.\n# `leadhost plugin dev` runs the commands of `setup` before the first build, and again when a file of\n# `setup_from` has changed; those of `build` make build/plugin.wasm,\n# and the findings of `check` are shown beside it.\n";
+const HEAD: &str = "# Written by `leadhost plugin new`: what this project is, and how it is built.\n# `leadhost plugin dev` runs the commands of `setup` before the first build, and again when a file of\n# `setup_from` has changed; the commands of `build` make build/plugin.wasm,\n# and the findings of `check` are shown beside it.\n";
 
 #[derive(Debug, Deserialize, Serialize)]
 pub struct ProjectFile {
@@ -114,7 +114,7 @@ fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> Comman
 }
 
 /// The hint for a file that may be another project's.
-const RESTORE: &str = "if the file is that of another project, restore it from your version control, or from a new project of `leadhost plugin new`";
+const RESTORE: &str = "if the file belongs to another project, restore it from your version control, or from a new project of `leadhost plugin new`";
 
 /// Reads the file of the project in a folder. A file without commands gets its template's.
 pub fn read(folder: &Path) -> CommandResult<ProjectFile> {

@@ -163,7 +163,7 @@ impl Run {
                 "{} is not a configuration of a connection: {what}",
                 file.display()
             )
-            .hint("it is a JSON object; that of the service is named with --service-config")
+            .hint("it is a JSON object; the service's is named with --service-config")
         };
         let config: Value = serde_json::from_slice(&text).map_err(|error| refused(&error))?;
         match config.is_object() {
@@ -337,8 +337,8 @@ impl MeasuredRun<'_> {
                             Err(_) => format!("at least {count}"),
                         },
                     ),
-                    "that of the time".to_owned(),
-                    "that of the time".to_owned(),
+                    "by time".to_owned(),
+                    "by time".to_owned(),
                 ]),
                 row([
                     "memory".to_owned(),

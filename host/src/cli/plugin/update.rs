@@ -40,7 +40,7 @@ impl Update {
         };
         let changed = put_sdk(folder, &new)?;
         if changed.is_empty() {
-            say!("The SDK of {} is that of this program.", folder.display());
+            say!("The SDK of {} is this program's.", folder.display());
             return Ok(());
         }
         for path in &changed {

@@ -2,7 +2,7 @@
 
 The provider is made up: it takes `from`, `to`, `template`, `language` and `values` at
 `/v1/messages`, answers with an `id`, and posts a list of `events`. Replace its address, names
-and codes with those of your own, and raise the version with each change.
+and codes with your own, and raise the version with each change.
 """
 
 import json

@@ -20,7 +20,7 @@ func (p Problem) Error() string {
 	return p.Message
 }
 
-// blanks are those of JSON, which may stand around a body.
+// blanks are JSON's, which may stand around a body.
 const blanks = " \t\r\n"
 
 var errManyValues = Problem{Message: "the body has too many values"}

@@ -27,8 +27,8 @@ type Value struct {
 	kind kind
 	// raw is the text of a string, a number with the digits that were sent, or a boolean's word.
 	raw string
-	// members are those of an object, in order of name and of each name the last one, or those of a
-	// list, without names.
+	// members are an object's, in order of name and of each name the last one, or a list's,
+	// without names.
 	members []member
 }
 

@@ -121,7 +121,7 @@ func headerValue(text string) (value, rest string) {
 		if text[at] == '"' {
 			return string(out), text[at+1:]
 		}
-		// Other backslashes are those of a Windows path, as old browsers sent it.
+		// Other backslashes belong to a Windows path, as old browsers sent it.
 		if text[at] == '\\' && at+1 < len(text) && (text[at+1] == '"' || text[at+1] == '\\') {
 			at++
 		}

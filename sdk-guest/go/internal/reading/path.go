@@ -60,7 +60,7 @@ func where(steps []step, text string) step {
 	}}
 }
 
-// parsedPaths has those of the call, since each lead of a batch is read by the same.
+// parsedPaths has the paths of the call, since each lead of a batch is read by the same.
 var parsedPaths = map[string][]step{}
 
 // parsePath panics if the path is malformed, since it is the plugin's own.

@@ -69,7 +69,7 @@ func place(list, word string) int {
 	return at / 3
 }
 
-// offset returns that of `GMT-0300`, and of the names that RFC 822 has for the zones of North America.
+// offset reads `GMT-0300`, and the names that RFC 822 has for the zones of North America.
 func offset(zone string) string {
 	if at := place("estedtcstcdtmstmdtpstpdt", zone); at >= 0 && len(zone) == 3 {
 		return "-0" + strconv.Itoa(5+at/2-at%2) + ":00"

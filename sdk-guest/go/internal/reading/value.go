@@ -17,7 +17,7 @@ func (v *Value) At(paths ...string) *Value {
 	return nil
 }
 
-// Text returns the trimmed text of the first scalar at the path, of a list that of its elements: a number
+// Text returns the trimmed text of the first scalar at the path, also within a list: a number
 // with its digits, a boolean's word, the text of an XML element with attributes; "" if there is none.
 func (v *Value) Text(paths ...string) string {
 	for _, found := range v.List(paths...) {
@@ -28,7 +28,7 @@ func (v *Value) Text(paths ...string) string {
 	return ""
 }
 
-// Texts returns all texts at the path, of a list those of its elements.
+// Texts returns all texts at the path, also within a list.
 func (v *Value) Texts(paths ...string) []string {
 	var texts []string
 	for _, one := range v.List(paths...) {
@@ -135,7 +135,7 @@ func lowerASCII(text string) string {
 	}, text)
 }
 
-// elements returns those of a list. XML and forms have no list where something is there once, so any
+// elements returns the elements of a list. XML and forms have no list where something is there once, so any
 // other value counts as a list of itself.
 func (v *Value) elements() []member {
 	if v.IsList() {

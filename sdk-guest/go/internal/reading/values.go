@@ -39,7 +39,7 @@ func Yes(text string) bool {
 }
 
 // Phone returns a phone as it is written, "" if it has fewer than four digits. The codes are those
-// beside it, which it may lack: that of its area, then that of its country, `55` or `BR`. The host knows
+// beside it, which it may lack: the area's code, then the country's, `55` or `BR`. The host knows
 // whether a number has the code of its country: it gets the country as the context of RFC 3966.
 func Phone(text string, codes ...string) string {
 	phone := strings.TrimSpace(text)

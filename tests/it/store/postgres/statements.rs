@@ -86,7 +86,7 @@ async fn no_statement_reads_a_growing_table_from_end_to_end() {
     let mut service = as_service(&database).await;
     let (wrong, unused) = read_whole(&mut service).await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(unused.is_empty(), "not true any more: {unused:?}");
+    assert!(unused.is_empty(), "no longer true: {unused:?}");
 }
 
 /// A plan that is made in the first minutes is kept as long as the connection.

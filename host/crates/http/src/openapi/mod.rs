@@ -211,7 +211,7 @@ fn headers() -> Value {
         },
         "IdempotencyReplayed": {
             "schema": {"type": "string", "const": "true"},
-            "description": "The answer is that of the first request with this Idempotency-Key.",
+            "description": "The answer to the first request with this Idempotency-Key.",
         },
         "NextLink": {
             "schema": {"type": "string"},

@@ -40,7 +40,7 @@ pub enum RepairError {
     #[error("repair {id} is {state}: a repair can be undone only once")]
     Undone { id: RepairId, state: RepairState },
     #[error(
-        "repair {0} ended longer ago than receipts are kept (`retention.deliveries_days`), and a part of its receipt is removed: it cannot be undone any more"
+        "repair {0} ended longer ago than receipts are kept (`retention.deliveries_days`), and a part of its receipt is removed: it can no longer be undone"
     )]
     Expired(RepairId),
     #[error("repair {0} ran without --apply: it wrote nothing that could be undone")]

@@ -308,7 +308,7 @@ pub async fn after_refusal(
         category = Some(refused_request(&read.ok()?)?);
     }
     let why = Reason::Service(format!(
-        "the provider refused its request ({}), and not that of the stable version",
+        "the provider refused its request ({}), and not the stable version's",
         category?.as_str()
     ));
     let stable = sending.with(&rollout.stable).await;

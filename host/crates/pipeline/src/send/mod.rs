@@ -69,7 +69,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline)
         let channel = live.channel()?;
         Some((live, channel))
     }) else {
-        tracing::warn!(message_id = %held.message, "instance has no channel any more, message waits");
+        tracing::warn!(message_id = %held.message, "instance no longer has a channel, message waits");
         return;
     };
     let outgoing = Outgoing {

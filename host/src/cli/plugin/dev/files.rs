@@ -47,7 +47,7 @@ impl<'a> ProjectFiles<'a> {
             return Ok(());
         }
         Err(failed!(
-            "the folder {} was moved away or removed while `plugin dev` watched it, so nothing is served any more",
+            "the folder {} was moved away or removed while `plugin dev` watched it, so nothing is served",
             self.root.display()
         )
         .hint("run the command again with the folder in which the project is now"))

@@ -109,7 +109,7 @@ pub fn component_of(manifest: &[u8]) -> Result<OciDescriptor, String> {
     let manifest: OciImageManifest = serde_json::from_slice(manifest).map_err(unread)?;
     if manifest.config.media_type != CONFIG {
         return Err(format!(
-            "its configuration has the media type `{}`, and that of a component has `{CONFIG}`",
+            "its configuration has the media type `{}`, and a component's has `{CONFIG}`",
             manifest.config.media_type
         ));
     }
@@ -119,7 +119,7 @@ pub fn component_of(manifest: &[u8]) -> Result<OciDescriptor, String> {
             ..layer.clone()
         }),
         [layer] => Err(format!(
-            "its layer has the media type `{}`, and that of a component has `{LAYER}`",
+            "its layer has the media type `{}`, and a component's has `{LAYER}`",
             layer.media_type
         )),
         layers => Err(format!(

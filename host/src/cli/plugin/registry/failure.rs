@@ -34,7 +34,7 @@ impl Exchange<'_> {
         let (said, with) = (shown(error), &self.credentials.said);
         if let Some(DigestError::VerificationError { expected, .. }) = digest_error(error) {
             return failed_line!(
-                "the registry {registry} sent other bytes than those of {expected} for {address}: nothing is kept"
+                "the registry {registry} sent other bytes than {expected} for {address}: nothing is kept"
             )
             .hint("the registry, or a proxy in front of it, changed them or is faulty: contact its operator");
         }
@@ -191,11 +191,11 @@ mod tests {
             (coded("UNSUPPORTED"), "did not take"),
             (
                 OciDistributionError::DigestError(other_bytes()),
-                "sent other bytes than those of sha256:12",
+                "sent other bytes than sha256:12",
             ),
             (
                 OciDistributionError::IoError(std::io::Error::other(other_bytes())),
-                "sent other bytes than those of sha256:12",
+                "sent other bytes than sha256:12",
             ),
             (
                 OciDistributionError::IoError(std::io::Error::other("cut off")),

@@ -73,7 +73,7 @@ impl RegistryClient {
                 "cannot prepare connections to {}: {error}",
                 address.registry()
             )
-            .hint("the certificates of authorities are those of the system: install its package, such as ca-certificates, or name a file of certificates in SSL_CERT_FILE")
+            .hint("the certificates of authorities are the system's: install its package, such as ca-certificates, or name a file of certificates in SSL_CERT_FILE")
         })?;
         client
             .store_auth_if_needed(address.resolved(), &credentials.auth)

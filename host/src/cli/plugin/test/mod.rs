@@ -197,7 +197,7 @@ fn digest_as_published(read: ComponentFile) -> Option<Digest> {
     match read.with_its_cases() {
         Ok(whole) => Some(Digest::compute(&whole)),
         Err(failure) => {
-            complain!("The digest is that of the component without its golden cases: {failure}");
+            complain!("The digest is the component's without its golden cases: {failure}");
             None
         }
     }

@@ -1,7 +1,7 @@
 // Sends the messages of {{name}}, and reads the provider's answers and webhooks.
 //
 // The provider is made up: it takes a message at `/v1/messages`, answers with an `id`, and posts a list of `events`. Replace
-// its address, names and codes with those of your own, and raise the version with each change.
+// its address, names and codes with your own, and raise the version with each change.
 
 import { bodyText, description, type Json, parseJson, type Route, text, time } from "leadhost-sdk";
 import * as sdk from "leadhost-sdk/adapter";

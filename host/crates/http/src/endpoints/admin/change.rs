@@ -173,7 +173,7 @@ fn fields_of(row: &AuditRow, workspace: &Workspace, known: &Connection) -> Optio
 /// Describes what both changes have in common. `what` is changed.
 fn describe_change<'s>(operation: Operation<'s>, what: &str) -> Operation<'s> {
     operation
-        .describe("The service keeps everything that the request leaves out: other secrets, the allow-list, sender checks, settings and a pause. The result is checked as that of a workspace file. A later apply of the workspace file sets what the file declares again, so copy the change into it.")
+        .describe("The service keeps everything that the request leaves out: other secrets, the allow-list, sender checks, settings and a pause. The result is checked like a workspace file. A later apply of the workspace file sets what the file declares again, so copy the change into it.")
         .takes::<ChangeRequest>(&[
             ("secret", "A new value of a secret", json!({"version": 3, "secrets": {"token": "s3cr3t"}})),
             ("config", "Another configuration", json!({"version": 3, "config": {"fields": {"name": "nome"}}})),

@@ -20,7 +20,9 @@ describe!(show, |operation| {
     operation
         .id("showStatus")
         .summary("Shows the state of the service and its backlog")
-        .describe("The backlog is that of the whole store. Calls of plugins and connections are those of this host.")
+        .describe(
+            "The backlog is of the whole store, calls of plugins and connections of this host.",
+        )
         .answers::<ServiceStatus>(200, "The state of the service.")
 });
 pub async fn show(call: &Call<'_>) -> ApiResult {

@@ -156,7 +156,7 @@ pub fn template() -> [(&'static str, Value); 10] {
                 "text",
                 &seen(
                     limits::PARAMETER_CHARACTERS,
-                    "The value, of which a reader has to see something. Channels refuse line breaks, tabs and rows of spaces in a parameter: each run of white space and control characters is sent as one space, and none at the ends.",
+                    "The value. Something of it must be visible. Channels refuse line breaks, tabs and rows of spaces in a parameter: each run of white space and control characters is sent as one space, and none at the ends.",
                 ),
             ),
         ),

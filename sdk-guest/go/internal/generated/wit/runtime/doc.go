@@ -1,2 +1,2 @@
-// Package runtime is that of the generated exports. Only a build for WebAssembly has it.
+// Package runtime is the runtime of the generated exports. Only a build for WebAssembly has it.
 package runtime

@@ -31,7 +31,7 @@ pub async fn export(call: &Call<'_>, id: &str) -> ApiResult {
     let captured = captured(call, request).await?;
     if !captured.emptied.is_empty() {
         return Err(ApiError::conflict(format!(
-            "The delivery {id} has no body any more: it was erased, or removed by its age."
+            "The delivery {id} has no body: it was erased, or removed by its age."
         )));
     }
     let missing = || unknown(&id.to_string());

@@ -14,7 +14,7 @@ describe!(list, |operation| {
     let operation = with_filters(operation)
         .summary("Lists deliveries, newest first")
         .describe("All filters apply together, except that `instance` replaces `connection`.")
-        .query("q", word(), "Only the delivery with this id, or those whose leads have this external id, phone or e-mail address, or whose requests have it if they did not become leads. A phone without a country code is read as its workspace reads those of leads. `instance` is not applied to a search by id.");
+        .query("q", word(), "Only the delivery with this id, or deliveries whose leads have this external id, phone or e-mail address, or whose requests have it if they did not become leads. A phone without a country code is read as in leads of its workspace. `instance` is not applied to a search by id.");
     with_version(operation)
         .paged("deliveries")
         .answers::<Deliveries>(200, "A page of deliveries.")

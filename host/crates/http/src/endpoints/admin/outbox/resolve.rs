@@ -49,7 +49,7 @@ pub async fn settle(http: &Http, message: &OutboxMessage, verdict: Verdict) -> A
             // Another operator or the worker may have changed it since it was read.
             let now = find(&http.core.store, message.id).await?;
             Err(ApiError::conflict(format!(
-                "Message {} is {} by now: only a message that waits, or whose outcome is unknown, can be resolved.",
+                "Message {} is {}: only a message that waits, or whose outcome is unknown, can be resolved.",
                 now.id, now.metadata.status
             )))
         }

@@ -17,7 +17,7 @@ describe!(resolve, |operation| {
     operation
         .summary("Decides about several messages whose outcome is unknown")
         .describe(
-            "A message whose outcome is known by now stays as it is, and the answer says why. \
+            "A message whose outcome has become known stays as it is, and the answer says why. \
              A request that takes too long resolves only the first messages: send the rest again.",
         )
         .takes::<ResolveManyRequest>(&[(

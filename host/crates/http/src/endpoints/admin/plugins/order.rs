@@ -14,7 +14,7 @@ use leadhost_store::PluginRecord;
 pub async fn whole(http: &Http, name: &str, start: &str) -> ApiResult<PluginRecord> {
     if start.len() < Digest::SHORTEST {
         return Err(ApiError::BadRequest(format!(
-            "`{start}` is too short for a digest: give at least {} characters of that of the version, which `leadhost plugin list` shows.",
+            "`{start}` is too short for a digest: give at least {} characters of the version's, which `leadhost plugin list` shows.",
             Digest::SHORTEST
         )));
     }

@@ -121,7 +121,7 @@ pub async fn golden_cases(call: &Call<'_>, name: &str, digest: &str) -> ApiResul
     let record = whole(call.http, name, digest).await?;
     let gone = || {
         ApiError::NotFound(format!(
-            "There is no version {digest} of `{name}` any more; `leadhost plugin list` shows those that exist."
+            "There is no version {digest} of `{name}`; `leadhost plugin list` shows the versions that exist."
         ))
     };
     let wasm = call.http.core.store.plugin_wasm(&record.digest).await?;

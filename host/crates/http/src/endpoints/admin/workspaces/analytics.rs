@@ -11,7 +11,7 @@ describe!(counts, |operation| {
     analytics::query::described(operation)
         .summary("Counts conversations or tickets of a workspace by day, week or month")
         .describe(format!(
-            "The question, its default values and its counts are those of the workspace's own data clients. A series has a count for \
+            "The question, its default values and its counts are the same as for the workspace's own data clients. A series has a count for \
              each period. At most {} periods of all series together.",
             limits::ANALYTICS_ROWS
         ))
