@@ -679,7 +679,7 @@ pub fn is_zero_time(time: &str) -> bool {
 
 /// Returns the text of an answer; of a box with a hidden field beside it, which a form sends as `0` and `1`, the
 /// one that says yes.
-fn ticked(value: &Value) -> Option<String> {
+pub fn ticked(value: &Value) -> Option<String> {
     let texts = value.as_array().into_iter().flatten().filter_map(text_of);
     text_of_node(value).or_else(|| texts.into_iter().find(|text| is_truth(text)))
 }

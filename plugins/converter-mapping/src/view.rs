@@ -59,23 +59,9 @@ impl<'a> View<'a> {
     /// Returns the first value that has a text, and the text. The order of the names decides.
     pub fn first(&self, names: &[&str]) -> Option<(&'a Value, String)> {
         names.iter().find_map(|name| {
-            self.values(name).find_map(|value| {
-                let value = match value {
-                    Value::Array(items) => items.first()?,
-                    other => other,
-                };
-                // Attributes of an XML element, or a CRM's history, are beside the value.
-                let text = match value {
-                    Value::Object(fields) => {
-                        let inner = get(fields, "#text").or_else(|| get(fields, "value"));
-                        inner.and_then(text_of)
-                    }
-                    other => text_of(other),
-                };
-                // JSON is for programs, and may contain people.
-                let text = text.filter(|text| json_in(text).is_none())?;
-                (!is_nothing_under(name, &text)).then_some((value, text))
-            })
+            self.values(name)
+                .flat_map(each)
+                .find_map(|value| Some((value, said_in(name, value)?)))
         })
     }
 
@@ -94,10 +80,7 @@ impl<'a> View<'a> {
 
     /// Returns a name whose key, or place, says that it is the lead's: `buyer_name`.
     pub fn own_name(&self, record: &mut Record<'a>) -> Option<String> {
-        let text = |(_, value): &(String, &'a Value)| {
-            let text = name_text(value).filter(|text| may_be_name(text))?;
-            Some((*value, text))
-        };
+        let text = |(_, value): &(String, &'a Value)| name_in(value);
         let of = |part: Part| {
             let mut named = self
                 .entries
@@ -150,21 +133,25 @@ impl<'a> View<'a> {
             for value in self.values(name) {
                 // An object of this name may be the person rather than the name.
                 let is_name = !value.is_object() || matches!(*name, "name" | "nome" | "nombre");
-                if is_name && let Some(text) = name_text(value).filter(|text| may_be_name(text)) {
+                if is_name && let Some((value, text)) = name_in(value) {
                     record.mark(value);
                     return Some(text);
                 }
             }
         }
         if self.questions {
-            let asked = self.entries.iter().find(|(name, value)| {
-                is_name_question(name)
-                    && text_of(value)
-                        .is_some_and(|text| !looks_like_email(&text) && !is_nothing(&text))
+            let asked = self
+                .entries
+                .iter()
+                .filter(|(name, _)| is_name_question(name));
+            let mut asked = asked.flat_map(|(name, value)| {
+                each(value)
+                    .iter()
+                    .filter_map(|value| Some((value, said_in(name, value)?)))
             });
-            if let Some((_, value)) = asked {
+            if let Some((value, name)) = asked.find(|(_, text)| !looks_like_email(text)) {
                 record.mark(value);
-                return text_of(value);
+                return Some(name);
             }
         }
         let (value, name) = first.or(last).filter(|(_, name)| !is_nothing(name))?;
@@ -395,13 +382,34 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns the contacts in a value, likeliest first, without people: the elements of a list, or the value.
-fn nodes(value: &Value) -> Vec<&Value> {
-    let nodes = match value {
+/// Returns the elements of a list, or the value: a form repeats a field that it asks for once.
+pub fn each(value: &Value) -> &[Value] {
+    match value {
         Value::Array(items) => items,
         one => std::slice::from_ref(one),
+    }
+}
+
+/// Returns a name that a value is, has in its parts, or is the first of its elements.
+fn name_in(value: &Value) -> Option<(&Value, String)> {
+    let mut values = std::iter::once(value).chain(value.as_array().into_iter().flatten());
+    values.find_map(|value| Some((value, name_text(value).filter(|text| may_be_name(text))?)))
+}
+
+/// Returns the text of a value under a folded name, if it says something.
+fn said_in(name: &str, value: &Value) -> Option<String> {
+    // Attributes of an XML element, or a CRM's history, are beside the value.
+    let text = match value {
+        Value::Object(fields) => text_of(get(fields, "#text").or_else(|| get(fields, "value"))?),
+        other => text_of(other),
     };
-    ranked(nodes.iter().filter(|node| !has_both(node)))
+    // JSON is for programs, and may contain people.
+    text.filter(|text| json_in(text).is_none() && !is_nothing_under(name, text))
+}
+
+/// Returns the contacts in a value, likeliest first, without people: the elements of a list, or the value.
+fn nodes(value: &Value) -> Vec<&Value> {
+    ranked(each(value).iter().filter(|node| !has_both(node)))
 }
 
 /// Whether the text of a field with this folded name is a word for nothing. Some of them are parts of a name.

@@ -309,3 +309,26 @@ fn a_configured_field_changes_only_itself() {
         &core.replace('#', "1"),
     );
 }
+
+#[test]
+fn the_first_of_several_values_that_says_something_counts() {
+    for nothing in ["", "undefined", "{{x}}", "null"] {
+        let row = r##"{"nome": ["#", "Ana"], "telefone": ["#", "11 90000-1000"], "mensagem": ["#", "Oi"], "codigoImovel": ["#", "AP1"], "createdAt": ["#", "2026-03-02"], "leadId": ["#", "7"]} => {"name": "Ana", "phones": ["11 90000-1000"], "message": "Oi", "listings": [{"kind": "client", "reference": "AP1"}], "occurredAt": "2026-03-02T00:00:00", "externalId": "7"}"##;
+        check("{}", row, nothing);
+        let body = format!("nome={nothing}&nome=Ana&telefone=11900008190&teste=0&teste=1");
+        let lead = &leads("{}", FORM, &body)[0];
+        assert_eq!(
+            (&lead["name"], &lead["isTest"]),
+            (&json!("Ana"), &json!(true))
+        );
+        let answers =
+            json!({"answers": {"Qual o seu nome?": [nothing, "Ana"], "Telefone": "11900008190"}});
+        assert_eq!(leads("{}", "", &answers.to_string())[0]["name"], "Ana");
+    }
+    let config = r#"{"fields": {"phones": "tel[*]", "name": "quem[*]"}}"#;
+    check(
+        config,
+        r#"{"quem": "Ana", "tel": "11 90000-1000"} => {"name": "Ana", "phones": ["11 90000-1000"]}"#,
+        "",
+    );
+}
