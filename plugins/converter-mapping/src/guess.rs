@@ -22,7 +22,7 @@ use crate::names;
 use crate::pairs::{self, Pair};
 use crate::people;
 use crate::record::{FIRST_NAMES, LAST_NAMES, Record, is_zero_time, ticked};
-use crate::view::{View, each, is_nothing_under, push, without_numbers};
+use crate::view::{View, each, push, said, without_numbers};
 
 pub struct Guess<'a> {
     views: Vec<View<'a>>,
@@ -85,7 +85,7 @@ impl<'a> Guess<'a> {
             let is_known = [FIRST_NAMES, LAST_NAMES].concat().contains(&name.as_str())
                 || names::is_usual(name);
             for value in each(value).iter().filter(|_| is_known) {
-                if text_of(value).is_some_and(|text| is_nothing_under(name, &text)) {
+                if text_of(value).is_some_and(|text| said(name, text).is_none()) {
                     record.tell_nothing(value);
                 }
             }

@@ -65,7 +65,9 @@ impl<'a> Leftover<'a> {
     }
 
     fn member(&mut self, name: &str, value: &Value, in_business: bool) -> Left {
-        if secrets::is_secret(name) {
+        // A namespace of XML says nothing about the lead.
+        let is_markup = name.starts_with("@xmlns") || name.starts_with("@xsi:");
+        if secrets::is_secret(name) || is_markup {
             return Left::Nothing;
         }
         self.trail.push(name.to_owned());
