@@ -141,6 +141,8 @@ fn the_kind_of_a_phone_decides_as_its_name_does() {
 fn times_are_read_as_programs_print_them_and_the_time_zero_is_none() {
     let times = r#""Mon Mar 02 2026 09:15:30 GMT-0300 (Horário Padrão de Brasília)" => "2026-03-02T09:15:30-03:00"
 "/Date(1772453730000-0300)/" => "2026-03-02T12:15:30Z"
+"Mon Mar 02 09:15:30 BRT 2026" => "2026-03-02T09:15:30-03:00"
+{"date": "2026-03-02 09:15:30.000000", "timezone_type": 3, "timezone": "America/Sao_Paulo"} => "2026-03-02T09:15:30.000000[America/Sao_Paulo]"
 {"_seconds": 1772453730, "_nanoseconds": 0} => "2026-03-02T12:15:30Z"
 "0001-01-01T00:00:00Z" => null
 "1899-12-30T00:00:00" => null
