@@ -12,19 +12,18 @@ const MAX_CHARACTERS: usize = 254;
 
 /// Returns the addresses of a text that is nothing but addresses: one, or several between commas,
 /// semicolons, slashes, spaces or `e`, each with a name (`"Souza, Ana" <ana@example.com>`), a comment,
-/// or `mailto:`. Invisible characters and a final full stop are left out.
+/// or `mailto:`, or in a link of Markdown. Invisible characters and a final full stop are left out, and
+/// references of HTML are read.
 pub fn addresses(text: &str) -> Vec<String> {
     let mut found = Vec::new();
+    let text = super::html::unescaped(text);
     if !text.contains(['@', '＠']) {
         return found;
     }
     let visible = text.chars().filter(|c| !super::nothing::is_invisible(*c));
     let text: String = visible.map(|c| if c == '＠' { '@' } else { c }).collect();
     let mut rest = text.trim();
-    if rest
-        .get(..LINK.len())
-        .is_some_and(|begin| begin.eq_ignore_ascii_case(LINK))
-    {
+    if is_link(rest) {
         rest = rest.split('?').next().unwrap_or_default();
     }
     let mut part = Part::default();
@@ -64,6 +63,7 @@ struct Part {
     /// In angle brackets.
     bracketed: Option<String>,
     quoted: String,
+    comment: String,
     inside: Option<char>,
 }
 
@@ -71,10 +71,15 @@ impl Part {
     /// Returns whether the character belongs to the part, and does not end it.
     fn take(&mut self, character: char) -> bool {
         match (self.inside, character) {
-            (Some(end), c) if c == end => self.inside = None,
+            (Some(end), c) if c == end => {
+                self.inside = None;
+                if c == ')' && is_link(&self.comment) {
+                    self.bracketed = Some(std::mem::take(&mut self.comment));
+                }
+            }
             (Some('>'), c) => self.bracketed.get_or_insert_default().push(c),
             (Some('"'), c) => self.quoted.push(c),
-            (Some(_), _) => {}
+            (Some(_), c) => self.comment.push(c),
             (None, ',' | ';' | '|' | '\n') => return false,
             // Before the at sign it may belong to an address.
             (None, '/') if self.bracketed.is_some() || self.plain.contains('@') => return false,
@@ -83,7 +88,10 @@ impl Part {
                 self.bracketed = Some(String::new());
             }
             (None, '"') => self.inside = Some('"'),
-            (None, '(') => self.inside = Some(')'),
+            (None, '(') => {
+                self.inside = Some(')');
+                self.comment.clear();
+            }
             (None, c) => self.plain.push(c),
         }
         true
@@ -95,29 +103,47 @@ impl Part {
             None if self.plain.trim().is_empty() => &self.quoted,
             None => &self.plain,
         };
-        let mut found = Vec::new();
+        let (mut found, mut names) = (Vec::new(), 0);
         for word in text.split_whitespace() {
             match address(word) {
                 Some(address) => found.push(address),
                 None if ["e", "y", "ou", "o", "and", "or"].contains(&word) => {}
+                None if found.is_empty() && is_of_name(word) => names += 1,
                 // A space in an address, or a text with an address in it.
                 None => return Vec::new(),
             }
         }
+        found.truncate(if names > NAME_WORDS { 0 } else { MOST });
         found
     }
 }
 
+/// Whether a word before an address is one of its name.
+fn is_of_name(word: &str) -> bool {
+    word.starts_with(char::is_uppercase) && !word.contains('@')
+        || ["de", "da", "do", "das", "dos", "del"].contains(&word)
+}
+
+fn is_link(text: &str) -> bool {
+    let begin = text.get(..LINK.len());
+    begin.is_some_and(|begin| begin.eq_ignore_ascii_case(LINK))
+}
+
 fn address(word: &str) -> Option<String> {
-    let word = word.trim_matches(['\'', '`', '"']);
-    let link = word.get(..LINK.len());
-    let is_link = link.is_some_and(|begin| begin.eq_ignore_ascii_case(LINK));
-    let word = if is_link { &word[LINK.len()..] } else { word };
+    let word = word.trim_matches(['\'', '`', '"', '[', ']']);
+    let word = if is_link(word) {
+        &word[LINK.len()..]
+    } else {
+        word
+    };
     let (local, domain) = word.split_once('@')?;
     let domain = domain.split('?').next()?.trim_end_matches('.');
     let is_one = !local.is_empty()
         && domain.contains('.')
-        && !domain.contains('@')
+        && !local.contains(['[', ']', ')', '>', ':', '\\'])
+        && domain
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-.".contains(c))
         && local.chars().count() + 1 + domain.chars().count() <= MAX_CHARACTERS;
     is_one.then(|| format!("{local}@{domain}"))
 }
@@ -153,6 +179,15 @@ mod tests {
             "ana＠example.com",
             "ana@example.com <ana@example.com>",
             "\"Ana <ana@example.com>\" <ana@example.com>",
+            "&lt;ana@example.com&gt;",
+            "ana@example.com&nbsp;",
+            "ana&#64;example.com",
+            "[ana@example.com](mailto:ana@example.com)",
+            "[Ana](mailto:ana@example.com?subject=Oi)",
+            "[ana@example.com]",
+            "Ana ana@example.com",
+            "Ana de Souza ana@example.com",
+            "ana@example.com,bia@example",
         ] {
             check(text, &[ana]);
         }
@@ -177,6 +212,9 @@ mod tests {
             "a@b@example.com",
             "fale com ana@example.com",
             "Ana <ana>",
+            "Quero falar com ana@example.com",
+            "ana@exam]ple.com",
+            "ana@example.com&gt",
             "Quero visitar hoje, ana@example.com",
             "{\"email\":\"ana@example.com\",\"nome\":\"Ana\"}",
             "@example.com",

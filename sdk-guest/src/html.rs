@@ -36,6 +36,14 @@ pub(crate) fn add_unescaped(text: &str, out: &mut String) {
     out.push_str(rest);
 }
 
+/// The characters of 0x80 to 0x9F. WHATWG reads the five that have none as control characters, which
+/// are in nobody's text.
+pub(crate) const WINDOWS_1252: [char; 32] = [
+    '€', '\u{fffd}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{fffd}', 'Ž',
+    '\u{fffd}', '\u{fffd}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{fffd}',
+    'ž', 'Ÿ',
+];
+
 /// The names of U+00A0 to U+00FF.
 const LATIN: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 \
     sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml \
@@ -55,6 +63,10 @@ fn character(name: &str) -> Option<char> {
             Some(hex) => u32::from_str_radix(hex, 16).ok()?,
             None => number.parse().ok()?,
         };
+        // Browsers read these numbers, which are no characters, as windows-1252.
+        if let 0x80..=0x9f = code {
+            return Some(WINDOWS_1252[code as usize - 0x80]);
+        }
         return char::from_u32(code).filter(|character| *character != '\0');
     }
     CHARACTERS.get(name).copied()
@@ -87,6 +99,7 @@ mod tests {
                 "B&amp;B &#8211; caf&eacute;&nbsp;&yuml;",
                 "B&B – café\u{a0}ÿ",
             ),
+            ("Ana &#150; d&#x92;Avila", "Ana – d’Avila"),
             ("&amp;lt; &amp;eacute;", "&lt; &eacute;"),
             (
                 "A & B; C&D; &e; &eacute &#0; &#xd800;",

@@ -29,6 +29,68 @@ pub fn is_no_id(text: &str) -> bool {
             .any(|word| text.eq_ignore_ascii_case(word))
 }
 
+/// Returns the name in a text, without words for nothing (`undefined Souza`), templates that were not filled
+/// and characters that nobody sees. `None` if nothing or only a greeting or a title is left: `Olá {{name}}`.
+pub fn name_in(text: &str) -> Option<String> {
+    const UNSEEN: [char; 4] = ['\u{ad}', '\u{200b}', '\u{2060}', '\u{feff}'];
+    const BEFORE_NAMES: &str = "sr sra srta dr dra prof don dona mr mrs ms herr frau \
+        olá ola oi hola hello hi dear caro cara prezado prezada querido querida estimado estimada";
+    /// A longer text is no name.
+    const MOST: usize = 1_000;
+    let seen = text.replace(UNSEEN, "");
+    let name = seen.trim_matches(|c: char| c.is_whitespace() || is_invisible(c));
+    if is_nothing(name) || name.starts_with('[') && name.ends_with(']') {
+        return None;
+    }
+    let (mut rest, mut words, mut is_whole) = (name, Vec::new(), true);
+    while !rest.is_empty() && name.len() <= MOST {
+        let is_end = |(at, c): &(usize, char)| {
+            c.is_whitespace() || *at > 0 && *c != '%' && after_tag_of_name(&rest[*at..]).is_some()
+        };
+        let end = rest.char_indices().find(is_end);
+        let (word, after) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
+        let after_nothing = || after_word(rest).filter(|_| !NAMES.contains(&word));
+        rest = match after_tag_of_name(rest).or_else(after_nothing) {
+            Some(after) => {
+                is_whole = false;
+                after.trim_start_matches(is_between)
+            }
+            None => {
+                words.push(word);
+                after.trim_start()
+            }
+        };
+    }
+    let is_name = |word: &&str| {
+        let word = word
+            .trim_matches(|c: char| !c.is_alphanumeric())
+            .to_lowercase();
+        !word.is_empty() && !BEFORE_NAMES.split_whitespace().any(|known| known == word)
+    };
+    match is_whole {
+        true => Some(name.to_owned()),
+        false => words.iter().any(is_name).then(|| words.join(" ")),
+    }
+}
+
+/// Returns a part of a name in the same way. Words for nothing that people have as names are names beside
+/// another part.
+pub fn part_of_name(text: &str) -> Option<String> {
+    let name = text.trim();
+    match NAMES.contains(&name) {
+        true => Some(name.to_owned()),
+        false => name_in(name),
+    }
+}
+
+const NAMES: [&str; 3] = ["Null", "Nil", "Nan"];
+
+/// A name has no braces itself.
+fn after_tag_of_name(text: &str) -> Option<&str> {
+    let in_braces = || text.strip_prefix('{')?.split_once('}');
+    after_tag(text).or_else(|| in_braces().map(|(_, rest)| rest))
+}
+
 /// Returns whether a character has no width: programs copy it into texts, and nobody sees it.
 pub fn is_invisible(character: char) -> bool {
     matches!(
@@ -72,6 +134,10 @@ fn after_word(text: &str) -> Option<&str> {
     {
         return text.split_once(']').map(|(_, rest)| rest);
     }
+    // Go prints it.
+    if let Some(rest) = text.strip_prefix("<no value>") {
+        return Some(rest);
+    }
     let end = text.find(|c: char| c.is_whitespace() || c == ',');
     let (word, rest) = text.split_at(end.unwrap_or(text.len()));
     let bare = word.trim_matches(['<', '>', '(', ')', '"', '\'']);
@@ -92,6 +158,9 @@ const TAGS: [(&str, &str); 9] = [
     ("[[", "]]"),
 ];
 
+/// Words of which one is in a tag that a person has to fill: `[nome completo]`.
+const FIELDS: [&str; 5] = ["name", "nome", "nombre", "sobrenome", "apellido"];
+
 fn after_tag(text: &str) -> Option<&str> {
     for (begin, end) in TAGS {
         if let Some(inner) = text.strip_prefix(begin) {
@@ -102,21 +171,28 @@ fn after_tag(text: &str) -> Option<&str> {
     // These signs are in other texts too: within them is only the name of a field.
     let (end, inner) = match text.as_bytes().first()? {
         b'%' => ('%', &text[1..]),
-        b'{' => ('}', &text[1..]),
+        b'{' => ('}', text[1..].trim_start_matches(['$', '!'])),
         b'[' => (']', &text[1..]),
         _ => return None,
     };
+    let is_letter = |c: u8| c.is_ascii_alphabetic() || c == b'_';
+    let word = inner.find(char::is_whitespace).unwrap_or(inner.len());
+    if end == '%' && word > 0 && inner[..word].bytes().all(is_letter) {
+        return Some(&inner[word..]);
+    }
     let (name, rest) = inner.split_once(end)?;
     let is_name = name
         .bytes()
-        .all(|c| c.is_ascii_alphanumeric() || b"_-.:".contains(&c));
+        .all(|c| c.is_ascii_alphanumeric() || b"_-.: ".contains(&c));
     let is_field = match end {
-        '%' => name.bytes().any(|c| c.is_ascii_alphabetic()),
+        '%' => !name.contains(' ') && name.bytes().any(is_letter),
         // `{5f0c…}` is an id, and `[sic]` a remark.
-        '}' => name
-            .bytes()
-            .all(|c| c.is_ascii_alphabetic() || b"_.".contains(&c)),
-        _ => name.starts_with("your-") || name.contains('_'),
+        '}' => name.bytes().all(|c| is_letter(c) || c == b'.'),
+        _ => {
+            let asks = |word: &str| FIELDS.iter().any(|field| word.eq_ignore_ascii_case(field));
+            let is_one = name.starts_with("your-") || name.contains('_');
+            is_one && !name.contains(' ') || name.split(' ').any(asks)
+        }
     };
     (is_name && is_field && !name.is_empty()).then_some(rest)
 }
@@ -166,6 +242,12 @@ mod tests {
             "#{name}",
             "{name}",
             "undefined {{last}}",
+            "<no value>",
+            "%name",
+            "{$name}",
+            "{!Lead.Name}",
+            "[Nome]",
+            "[nome completo]",
             "\u{200b}null\u{feff}",
             "",
         ] {
@@ -207,6 +289,65 @@ mod tests {
     }
 
     #[test]
+    fn a_name_has_no_words_for_nothing_and_no_tags() {
+        for (text, name) in [
+            ("Ana  Lima ", "Ana  Lima"),
+            ("undefined Souza", "Souza"),
+            ("Ana undefined", "Ana"),
+            ("Ana (null) Souza", "Ana Souza"),
+            ("Ana <no value>", "Ana"),
+            ("null, Souza", "Souza"),
+            ("Ana [object Object]", "Ana"),
+            ("Ana Null", "Ana Null"),
+            ("Nan Nil Lima", "Nan Nil Lima"),
+            ("\u{feff}An\u{200b}a\u{feff} Lima", "Ana Lima"),
+            ("Ana [VIP]", "Ana [VIP]"),
+            ("Ana 50% x", "Ana 50% x"),
+            ("Ana - Lima", "Ana - Lima"),
+            ("Ana %last_name", "Ana"),
+            ("%FIRST% Souza", "Souza"),
+            ("<%= name %> Lima", "Lima"),
+            ("Ana{{last}} Lima", "Ana Lima"),
+            ("Olá Ana {{last}}", "Olá Ana"),
+            ("José 100%ana", "José 100%ana"),
+            ("Sr. Souza", "Sr. Souza"),
+            (
+                "<test lead: dummy data for full_name>",
+                "<test lead: dummy data for full_name>",
+            ),
+        ] {
+            assert_eq!(name_in(text).as_deref(), Some(name), "{text}");
+        }
+        for text in [
+            "",
+            "-",
+            "null",
+            "Null",
+            "Sr. undefined",
+            "dra null",
+            "Olá {{name}}",
+            "Olá{{name}}",
+            "Oi {{ name | upper }}!",
+            "[Nome]",
+            "[nome completo]",
+            "[Cliente]",
+            "Olá [Nome]",
+            "{$name}",
+            "{!Lead.Name}",
+            "{first name}",
+            "%name",
+            "Oi *|FNAME|*",
+            "Caro ${nome}",
+            "[[name]]",
+            "\u{feff}undefined",
+        ] {
+            assert_eq!(name_in(text), None, "{text}");
+        }
+        assert_eq!(part_of_name(" Null ").as_deref(), Some("Null"));
+        assert_eq!(part_of_name("null"), None);
+    }
+
+    #[test]
     fn an_id_that_all_records_share_is_none() {
         for text in [
             "0",
@@ -237,5 +378,8 @@ mod tests {
         // Each is passed once: a quadratic reading of so many would not end.
         assert!(is_nothing(&"{{a}} null ".repeat(400_000)));
         assert!(!is_nothing(&"{{".repeat(1_000_000)));
+        for hostile in ["{{", "[object ", "%%a", "undefined "] {
+            let _ = name_in(&hostile.repeat(400_000));
+        }
     }
 }

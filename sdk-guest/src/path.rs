@@ -150,7 +150,8 @@ fn follow<'a>(value: &'a Value, steps: &[Step], in_each: bool, found: &mut Vec<&
         (Step::Each, once) => {
             let begin = found.len();
             let members = once.as_object().into_iter().flatten();
-            if !rest.is_empty() || !members.clone().all(|(_, member)| member.is_object()) {
+            let is_map = once.is_object() && members.clone().all(|(_, member)| member.is_object());
+            if !rest.is_empty() || !is_map {
                 walk(once, rest, found);
             }
             if found.len() == begin {

@@ -109,19 +109,11 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
         return Cow::Owned(text);
     }
     let character = |byte: &u8| match *byte {
-        byte @ 0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
+        byte @ 0x80..=0x9f => super::html::WINDOWS_1252[usize::from(byte - 0x80)],
         byte => char::from(byte),
     };
     Cow::Owned(bytes.iter().map(character).collect())
 }
-
-/// The characters of 0x80 to 0x9F. WHATWG reads the five that have none as control characters, which
-/// are in nobody's text.
-const WINDOWS_1252: [char; 32] = [
-    '€', '\u{fffd}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{fffd}', 'Ž',
-    '\u{fffd}', '\u{fffd}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{fffd}',
-    'ž', 'Ÿ',
-];
 
 #[cfg(test)]
 mod tests {

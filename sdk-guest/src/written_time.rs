@@ -11,13 +11,30 @@ use crate::{epoch_to_rfc3339, text_of, time_text};
 /// mail programs, .NET and databases write one. `month_first` reads 03/02/2026 as the second of March.
 pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<String> {
     let text = text(value)?;
+    let (text, zone) = in_zone(&text).unwrap_or((&text, ""));
     let read = |text: &str| read_text(text, formats, month_first);
-    let known = read(&text).or_else(|| read(&with_plus(&text)?));
-    known.or_else(|| read(&rearranged(&text).filter(|_| formats.is_empty())?))
+    let known = read(text).or_else(|| read(&with_plus(text)?));
+    let time = known.or_else(|| read(&rearranged(text).filter(|_| formats.is_empty())?))?;
+    // Without an offset, the host knows that of the zone.
+    let is_local = !time.ends_with('Z') && !time[DATE.min(time.len())..].contains(['+', '-']);
+    match is_local && !zone.is_empty() {
+        true => Some(format!("{time}[{zone}]")),
+        false => Some(time),
+    }
 }
 
-/// Returns the text of a time, from a scalar or from an object in which a database has it, such as
-/// `{"_seconds": …, "_nanoseconds": …}` or `{"$date": …}`.
+/// The length of a date.
+const DATE: usize = 10;
+
+/// Returns a time and the zone of the IANA in brackets after it, as RFC 9557 and Java write it.
+fn in_zone(text: &str) -> Option<(&str, &str)> {
+    let (time, zone) = text.trim().strip_suffix(']')?.rsplit_once('[')?;
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "/_+-".contains(c);
+    (zone.len() <= 64 && zone.chars().all(is_name)).then_some((time, zone))
+}
+
+/// Returns the text of a time, from a scalar or from an object in which a database or PHP has it, such as
+/// `{"_seconds": …, "_nanoseconds": …}`, `{"$date": …}` or `{"date": …, "timezone": …}`.
 pub fn text(value: &Value) -> Option<String> {
     let Value::Object(fields) = value else {
         return text_of(value);
@@ -29,14 +46,23 @@ pub fn text(value: &Value) -> Option<String> {
     if let Some(inner) = fields.get("$date").or(fields.get("$numberLong")) {
         return text(inner);
     }
+    let of = |name: &str| text_of(fields.get(name)?);
+    if let (Some(date), Some(zone)) = (of("date"), of("timezone")) {
+        let offset = iso_zone(&zone);
+        return Some(match offset.starts_with(['+', '-', 'Z']) {
+            true => format!("{date}{offset}"),
+            false => format!("{date}[{zone}]"),
+        });
+    }
     let seconds = number(&["_seconds", "seconds"])?;
     let nanos = number(&["_nanoseconds", "nanoseconds", "nanos"]).unwrap_or(0);
     let millis = seconds.checked_mul(1_000)?.checked_add(nanos / 1_000_000)?;
     Some(millis.to_string())
 }
 
-/// Returns in ISO 8601 what JavaScript prints (`Mon Mar 02 2026 09:15:30 GMT-0300 (…)`), what RFC 2822 and C
-/// have, and as an epoch what .NET has: `/Date(1772453730000-0300)/`.
+/// Returns in ISO 8601 what JavaScript prints (`Mon Mar 02 2026 09:15:30 GMT-0300 (…)`, `Mar 2, 2026, 9:15 AM`),
+/// what RFC 2822, RFC 850, Java and C have, its basic form, and as an epoch what .NET has:
+/// `/Date(1772453730000-0300)/`.
 fn rearranged(text: &str) -> Option<String> {
     if let Some((_, inner)) = text.split_once("/Date(") {
         let (epoch, end) = inner.split_once(')')?;
@@ -44,6 +70,9 @@ fn rearranged(text: &str) -> Option<String> {
         let is_whole = end.trim_start_matches('\\') == "/"
             && text.trim_start_matches('\\').starts_with("/Date");
         return is_whole.then(|| epoch[..end_of_epoch.unwrap_or(epoch.len())].to_owned());
+    }
+    if let Some(extended) = extended(text) {
+        return Some(extended);
     }
     let spaced = text.get(..MAX_BYTES).unwrap_or(text).replace(',', " ");
     let words = spaced
@@ -57,7 +86,17 @@ fn rearranged(text: &str) -> Option<String> {
     if place("mon tue wed thu fri sat sun", words.first()?).is_some() {
         words.remove(0);
     }
-    // C has the year at the end: `Mar 2 09:15:30 2026`.
+    let is_half = |word: &&str| {
+        ["am", "pm"]
+            .iter()
+            .any(|half| word.eq_ignore_ascii_case(half))
+    };
+    let half = words.iter().position(is_half).map(|at| words.remove(at));
+    // RFC 850 joins the date.
+    if let [day, month, year] = *words.first()?.splitn(3, '-').collect::<Vec<_>>() {
+        words.splice(..1, [day, month, year]);
+    }
+    // C and Java have the year at the end: `Mar 2 09:15:30 2026`.
     if words.get(2).is_some_and(|clock| clock.contains(':')) {
         let year = words.pop()?;
         words.insert(2, year);
@@ -77,18 +116,79 @@ fn rearranged(text: &str) -> Option<String> {
     let month = 1 + place("jan feb mar apr may jun jul aug sep oct nov dec", month)?;
     let zone = iso_zone(zone);
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_date = is_number(day) && is_number(year) && year.len() == 4;
-    is_date.then(|| format!("{year}-{month:02}-{day:0>2}T{clock}{zone}"))
+    let century = match year.len() {
+        4 => "",
+        // By RFC 2822.
+        2 if is_day_first && words.len() > 3 => {
+            if year < "50" {
+                "20"
+            } else {
+                "19"
+            }
+        }
+        _ => return None,
+    };
+    let clock = match half {
+        Some(half) => of_day(clock, half)?,
+        None => clock.to_owned(),
+    };
+    let is_date = is_number(day) && is_number(year);
+    is_date.then(|| format!("{century}{year}-{month:02}-{day:0>2}T{clock}{zone}"))
+}
+
+/// Returns the time of day of a clock with twelve hours.
+fn of_day(clock: &str, half: &str) -> Option<String> {
+    let (hour, rest) = clock.split_once(':')?;
+    let hour: u8 = hour.parse().ok().filter(|hour| (1..=12).contains(hour))?;
+    let afternoon = if half.eq_ignore_ascii_case("pm") {
+        12
+    } else {
+        0
+    };
+    Some(format!("{:02}:{rest}", hour % 12 + afternoon))
+}
+
+/// Returns the extended form of `20260302T091530Z`.
+fn extended(text: &str) -> Option<String> {
+    let (date, clock) = text.split_once(['T', 't'])?;
+    let end = clock
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(clock.len());
+    let (clock, zone) = clock.split_at(end);
+    let is_basic = date.len() == 8 && matches!(clock.len(), 4 | 6);
+    let is_date = is_basic && date.bytes().all(|byte| byte.is_ascii_digit());
+    is_date.then(|| {
+        let (year, month, day) = (&date[..4], &date[4..6], &date[6..]);
+        let second = if clock.len() == 6 { &clock[4..] } else { "00" };
+        format!(
+            "{year}-{month}-{day}T{}:{}:{second}{zone}",
+            &clock[..2],
+            &clock[2..4]
+        )
+    })
 }
 
 /// More than the longest of these times, whose comment names a zone in words.
 const MAX_BYTES: usize = 120;
 
-/// Returns the offset of a zone: of `GMT-0300`, and of the names that RFC 822 has for zones of North America.
+/// Returns the offset of a zone: of `GMT-0300`, of the names that RFC 822 has for zones of North America, and of
+/// those that stand for one zone only.
 fn iso_zone(zone: &str) -> String {
     const NAMES: [&str; 8] = ["EST", "EDT", "CST", "CDT", "MST", "MDT", "PST", "PDT"];
     if let Some(at) = NAMES.iter().position(|name| *name == zone) {
         return format!("-0{}:00", 5 + at / 2 - at % 2);
+    }
+    const OTHERS: [(&str, &str); 7] = [
+        ("BRT", "-03:00"),
+        ("BRST", "-02:00"),
+        ("ART", "-03:00"),
+        ("WET", "+00:00"),
+        ("WEST", "+01:00"),
+        ("CET", "+01:00"),
+        ("CEST", "+02:00"),
+    ];
+    if let Some((_, offset)) = OTHERS.iter().find(|(name, _)| *name == zone) {
+        return (*offset).to_owned();
     }
     let bare = ["GMT", "UTC", "UT"]
         .iter()
@@ -438,6 +538,18 @@ mod tests {
             (
                 json!({"$date": {"$numberLong": "1772453730000"}}),
                 Some("2026-03-02T12:15:30Z"),
+            ),
+            (
+                json!({"date": "2026-03-02 09:15:30.000000", "timezone_type": 3, "timezone": "America/Sao_Paulo"}),
+                Some("2026-03-02T09:15:30.000000[America/Sao_Paulo]"),
+            ),
+            (
+                json!({"date": "2026-03-02 09:15:30.000000", "timezone_type": 1, "timezone": "-03:00"}),
+                Some("2026-03-02T09:15:30.000000-03:00"),
+            ),
+            (
+                json!({"date": "2026-03-02 09:15:30", "timezone": "UTC"}),
+                Some("2026-03-02T09:15:30Z"),
             ),
             (json!({"seconds": i64::MAX}), None),
             (json!({"minutes": 3}), None),

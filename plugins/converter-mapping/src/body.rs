@@ -63,7 +63,7 @@ fn guess(delivery: &Delivery) -> Result<(Value, bool), Problem> {
     };
     let kind = delivery.content_type();
     let text = content_text(&delivery.body);
-    let trimmed = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
+    let trimmed = text.trim_start_matches(is_blank);
     let tree = match trimmed.chars().next() {
         // Some sources send all data in the address.
         None if !delivery.query.is_empty() => Ok(tree_with_plus(delivery.query.clone())),
@@ -112,14 +112,27 @@ fn tree_with_plus(mut fields: Vec<(String, String)>) -> Value {
                 *value = phone;
             }
         }
-        if kinds(&fold(name)).1 && value.trim().matches(' ').count() == 1 {
-            let email = value.trim().replace(' ', "+");
-            if addresses(value).is_empty() && addresses(&email) == [email.as_str()] {
+        if kinds(&fold(name)).1 && value.contains(' ') {
+            let email = with_pluses(value);
+            if addresses(&email).len() > addresses(value).len() {
                 *value = email;
             }
         }
     }
     form::tree_of(&fields)
+}
+
+/// Returns a text with a plus in place of each space after the begin of an address.
+fn with_pluses(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split(' ') {
+        let is_begin = |last: &str| !last.contains('@') && last.ends_with(char::is_alphanumeric);
+        let last = out.rsplit([' ', '+']).next().unwrap_or_default();
+        let is_lost = word.contains('@') && is_begin(last);
+        out.push(if is_lost { '+' } else { ' ' });
+        out.push_str(word);
+    }
+    out.trim().to_owned()
 }
 
 /// Reads the body by its own lines if its content type does not fit. Files are kept by name only.
@@ -132,9 +145,15 @@ fn multipart_tree(delivery: &Delivery) -> Result<Value, Problem> {
     Ok(multipart::tree(&parts))
 }
 
+/// Whether a character before a text says nothing: a space, or a byte order mark.
+fn is_blank(character: char) -> bool {
+    character.is_whitespace() || character == '\u{feff}'
+}
+
 /// Returns the list or object that a text contains as JSON, even if it was serialised twice.
 pub fn json_in(text: &str) -> Option<Value> {
-    if !text.trim_start().starts_with(['{', '[', '"']) {
+    let text = text.trim_start_matches(is_blank);
+    if !text.starts_with(['{', '[', '"']) {
         return None;
     }
     match parse_json(text).ok()? {
@@ -147,7 +166,7 @@ pub fn json_in(text: &str) -> Option<Value> {
 fn decode(value: &mut Value, steps: &[Step]) {
     let Some((step, rest)) = steps.split_first() else {
         if let Value::String(text) = value
-            && let Ok(inner) = parse_json(text)
+            && let Ok(inner) = parse_json(text.trim_start_matches(is_blank))
         {
             *value = inner;
         }
@@ -213,13 +232,25 @@ fn name_chosen(value: &mut Value, labels: &BTreeMap<String, Value>) {
         Value::Array(chosen) => chosen,
         one => std::slice::from_mut(one),
     };
-    let label = |value: &Value| labels.get(&text_of(value)?);
-    if chosen.iter().all(|value| label(value).is_some()) {
-        for value in chosen {
-            *value = label(value).cloned().unwrap_or_default();
+    let label = |id: &str| labels.get(id).cloned();
+    for value in chosen {
+        let fields = value.as_object();
+        let id = |name: &&str| text_of(get(fields?, name)?);
+        let id = text_of(value).or_else(|| IDS.iter().find_map(id));
+        // Several ids in one text.
+        let each = || {
+            let ids = id.as_deref()?.split([',', ';', '|']);
+            let all: Option<Vec<_>> = ids.map(|id| text_of(&label(id.trim())?)).collect();
+            Some(Value::String(all?.join(", ")))
+        };
+        if let Some(label) = id.as_deref().and_then(label).or_else(each) {
+            *value = label;
         }
     }
 }
+
+/// Keys of the id of an option.
+const IDS: [&str; 4] = ["id", "key", "value", "code"];
 
 /// Returns the labels of options by their ids.
 fn labels_of(options: &Value) -> Option<BTreeMap<String, Value>> {
@@ -229,7 +260,7 @@ fn labels_of(options: &Value) -> Option<BTreeMap<String, Value>> {
     };
     let pair = |option: &Value| {
         let fields = option.as_object()?;
-        let id = first(fields, &["id", "key", "value", "code"])?;
+        let id = first(fields, &IDS)?;
         Some((
             text_of(&id)?,
             first(fields, &["label", "text", "title", "name", "value"])?,
@@ -255,9 +286,9 @@ fn decode_usual(body: &mut Value) {
     };
     for (name, value) in fields {
         if let Value::String(text) = value
-            && text.trim_start().starts_with(['{', '['])
+            && text.trim_start_matches(is_blank).starts_with(['{', '['])
             && JSON_TEXTS.contains(&fold(name).as_str())
-            && let Ok(inner) = parse_json(text)
+            && let Ok(inner) = parse_json(text.trim_start_matches(is_blank))
         {
             *value = inner;
         }

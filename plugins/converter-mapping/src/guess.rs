@@ -21,8 +21,8 @@ use crate::loose;
 use crate::names;
 use crate::pairs::{self, Pair};
 use crate::people;
-use crate::record::{FIRST_NAMES, LAST_NAMES, Record, is_zero_time};
-use crate::view::{View, is_nothing_under, push, without_numbers};
+use crate::record::{FIRST_NAMES, LAST_NAMES, Record, is_zero_time, ticked};
+use crate::view::{View, each, push, said, without_numbers};
 
 pub struct Guess<'a> {
     views: Vec<View<'a>>,
@@ -84,8 +84,10 @@ impl<'a> Guess<'a> {
         for (name, value) in self.all().flat_map(|view| &view.entries) {
             let is_known = [FIRST_NAMES, LAST_NAMES].concat().contains(&name.as_str())
                 || names::is_usual(name);
-            if is_known && text_of(value).is_some_and(|text| is_nothing_under(name, &text)) {
-                record.tell_nothing(*value);
+            for value in each(value).iter().filter(|_| is_known) {
+                if text_of(value).is_some_and(|text| said(name, text).is_none()) {
+                    record.tell_nothing(value);
+                }
             }
         }
     }
@@ -425,7 +427,7 @@ impl<'a> Guess<'a> {
                 (names::PORTAL_LISTINGS, &mut portal),
             ] {
                 for name in names {
-                    for value in view.values(name).filter(|value| !value.is_object()) {
+                    for value in view.values(name).flat_map(each) {
                         let text = text_of(value).filter(|text| json_in(text).is_none());
                         if let Some(text) = text.filter(|text| !is_nothing(text)) {
                             record.mark(value);
@@ -488,7 +490,7 @@ impl<'a> Guess<'a> {
                 return Some(time);
             }
             for name in names::TIMES {
-                for value in view.values(name) {
+                for value in view.values(name).flat_map(each) {
                     match written_time::read(value, &[], month_first) {
                         Some(time) if is_zero_time(&time) => record.tell_nothing(value),
                         Some(time) => {
@@ -513,7 +515,10 @@ impl<'a> Guess<'a> {
 
     /// Returns whether the item says that it is a test; `None` if it does not say.
     pub fn is_test(&self, record: &mut Record<'a>) -> Option<bool> {
-        let (value, text) = self.first(names::TESTS)?;
+        let views = self.all();
+        let mut values =
+            views.flat_map(|view| names::TESTS.iter().flat_map(|name| view.values(name)));
+        let (value, text) = values.find_map(|value| Some((value, ticked(value)?)))?;
         record.mark(value);
         Some(is_truth(&text))
     }
@@ -600,7 +605,8 @@ fn compared(found: Option<(&Value, String)>) -> Option<String> {
     Some(fold(&found?.1)).filter(|name| !name.is_empty())
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether a question asks for a name.
+pub fn is_name(name: &str) -> bool {
     let folded = fold(name);
     let name = folded.as_str();
     names::FULL_NAMES.contains(&name) || FIRST_NAMES.contains(&name) || is_name_question(name)

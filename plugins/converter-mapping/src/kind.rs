@@ -1,7 +1,7 @@
 //! The kind of a contact in a list of several, as the words beside it say: a phone that is marked as the
 //! first, then mobiles, then fixed lines. A fax and a pager are no phones.
 
-use leadhost_sdk::serde_json::Value;
+use leadhost_sdk::{serde_json::Value, text_of};
 
 use crate::fold::fold;
 use crate::heuristics::is_truth;
@@ -46,21 +46,38 @@ pub fn rank(contact: &Value) -> Option<u8> {
     let mut best = rank_of_word("");
     for (name, value) in contact.as_object().into_iter().flatten() {
         let name = fold(name);
-        let is_marked = || text_of_node(value).is_some_and(|text| is_truth(&text));
-        if FIRST.contains(&name.as_str()) && is_marked() {
-            best = best.min(Some(0));
+        // `{"primary": true}` and `{"fax": true}`.
+        if text_of_node(value).is_some_and(|text| is_truth(&text)) {
+            let is_first = FIRST.contains(&name.as_str());
+            best = best.min(if is_first {
+                Some(0)
+            } else {
+                rank_of_word(&name)
+            });
         }
-        if KINDS.contains(&name.as_str()) {
-            let words = match value {
-                Value::Array(words) => words,
-                word => std::slice::from_ref(word),
-            };
-            for word in words.iter().filter_map(text_of_node) {
-                best = best.min(rank_of_word(&fold(&word)));
-            }
+        let singular = name.strip_suffix('s').unwrap_or(&name);
+        if [&name, singular].iter().any(|name| KINDS.contains(name)) {
+            words(value, &mut |word| {
+                best = best.min(rank_of_word(&fold(&word)))
+            });
         }
     }
     best
+}
+
+/// Passes the texts of a kind, also of several or of an object with its name.
+fn words(value: &Value, found: &mut impl FnMut(String)) {
+    let members = value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(_, word)| word);
+    let words = value.as_array().into_iter().flatten().chain(members);
+    let words = words.flat_map(|word| match word {
+        Value::Object(fields) => fields.values().collect(),
+        word => vec![word],
+    });
+    words.chain([value]).filter_map(text_of).for_each(found);
 }
 
 /// Returns the place that a folded word for its kind gives a contact.

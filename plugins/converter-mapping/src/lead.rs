@@ -1,5 +1,6 @@
 //! Converts one item of a body to a lead, or to the reason why it is not one.
 
+use leadhost_sdk::nothing::name_in;
 use leadhost_sdk::path::Step;
 use leadhost_sdk::values::is_test_mark;
 use leadhost_sdk::{Delivery, Item, Lead, Outcome, serde_json::Value};
@@ -242,6 +243,7 @@ fn read<'a>(
         name = guess.and_then(|guess| guess.own_name(record));
     }
     let [name, message] = [name, message].map(|text| text.map(|text| record.plain(text)));
+    let name = name.and_then(|name| name_in(&name));
 
     let mut lead = Lead::new()
         .external_id(external_id)

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use leadhost_sdk::{is_absent, serde_json::Value};
+use leadhost_sdk::{is_absent, serde_json::Value, text_of};
 
 use crate::body::json_in;
 use crate::fold::fold;
+use crate::heuristics::is_unread_phone;
 use crate::people::{self, Identity};
 use crate::secrets;
 
@@ -64,7 +65,9 @@ impl<'a> Leftover<'a> {
     }
 
     fn member(&mut self, name: &str, value: &Value, in_business: bool) -> Left {
-        if secrets::is_secret(name) {
+        // A namespace of XML says nothing about the lead.
+        let is_markup = name.starts_with("@xmlns") || name.starts_with("@xsi:");
+        if secrets::is_secret(name) || is_markup {
             return Left::Nothing;
         }
         self.trail.push(name.to_owned());
@@ -97,6 +100,10 @@ impl<'a> Leftover<'a> {
                 Left::part(Value::Object(kept.collect()))
             }
             Value::Array(items) => {
+                let is_business = || people::is_business(&fold(name), in_business);
+                if self.is_other_person(name, value) && !is_business() {
+                    return self.leave_out();
+                }
                 let left = items.iter().map(|item| {
                     let left = match self.is_other_person(name, item) {
                         true => self.leave_out(),
@@ -113,6 +120,7 @@ impl<'a> Leftover<'a> {
                     .filter_map(|(item, left)| left.some_of(item));
                 Left::part(Value::Array(kept.collect()))
             }
+            _ if self.is_contact_of_other(name, value) => self.leave_out(),
             Value::String(text) => self.text(name, text, in_business),
             _ => Left::Whole,
         }
@@ -139,10 +147,22 @@ impl<'a> Leftover<'a> {
     /// Whether the value is a person other than the lead, with no part used in the
     /// lead.
     fn is_other_person(&self, name: &str, value: &Value) -> bool {
-        people::is_person_under(name, value)
+        people::is_other_than(self.own, name, value)
             && !self.is_used(value)
-            && !self.own.has_all_of(value)
             && !self.has_used(value)
+    }
+
+    /// Whether a text with a contact is under a name for another private person: `telefone_indicado`.
+    fn is_contact_of_other(&self, name: &str, value: &Value) -> bool {
+        let Some(text) = text_of(value) else {
+            return false;
+        };
+        let number: String = text.chars().filter(|c| !c.is_alphabetic()).collect();
+        (text.contains('@') || is_unread_phone(&fold(name), &number))
+            && self
+                .trail
+                .iter()
+                .any(|name| people::is_private(&fold(name)))
     }
 
     fn is_used(&self, value: &Value) -> bool {

@@ -293,16 +293,32 @@ pub fn is_contact(value: &Value) -> bool {
     pair(value, None, value).is_some_and(|pair| pair.is_contact())
 }
 
+/// Returns one person's questions and answers with a contact: a list under this name, or those in an object.
+pub fn sheet<'a>(name: &str, value: &'a Value) -> Vec<Pair<'a>> {
+    let usual = |name: &str, list: &'a Value| {
+        let is_usual = names::PAIR_LISTS.contains(&name);
+        let pairs = is_usual.then(|| pairs::guessed(list, value));
+        pairs.filter(|pairs| pairs.iter().any(Pair::is_contact))
+    };
+    let name = fold(name);
+    match value {
+        Value::Object(fields) => {
+            let lists = fields
+                .iter()
+                .filter_map(|(key, list)| usual(&fold(key), list));
+            let beside = beside(value).into_iter().map(|list| list.pairs);
+            lists.chain(beside).flatten().collect()
+        }
+        Value::Array(_) => usual(&name, value)
+            .or_else(|| Some(List::new(&name, value)?.pairs))
+            .unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
 /// Whether the value is one person's questions and answers with a contact.
 pub fn is_sheet(value: &Value) -> bool {
-    let Value::Object(fields) = value else {
-        return false;
-    };
-    let mut lists = fields
-        .iter()
-        .filter(|(key, _)| names::PAIR_LISTS.contains(&fold(key).as_str()));
-    lists.any(|(_, list)| pairs::guessed_kinds(list, value) != (false, false))
-        || !beside(value).is_empty()
+    value.is_object() && !sheet("", value).is_empty()
 }
 
 /// Returns the pairs of a list; `None` if it has other elements.

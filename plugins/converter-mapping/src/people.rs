@@ -12,6 +12,7 @@ use leadhost_sdk::addresses::addresses;
 use leadhost_sdk::{digits, is_absent, serde_json::Value};
 
 use crate::fold::fold;
+use crate::guess::is_name;
 use crate::heuristics::{
     is_email_name, is_others, is_phone_name, is_plain_phone, looks_like_email, looks_like_phone,
 };
@@ -240,17 +241,42 @@ fn is_set(key: &str) -> bool {
 /// Whether the value has a name, and a contact under a name such as `contato` or in an
 /// object of several.
 fn has_plain_contact(value: &Value) -> bool {
-    let mut fields = value.as_object().into_iter().flatten();
-    let has = fields.any(|(key, value)| {
+    plain_contacts(value).next().is_some() && name(value).is_some()
+}
+
+fn plain_contacts(value: &Value) -> impl Iterator<Item = &Value> {
+    let fields = value.as_object().into_iter().flatten();
+    fields.flat_map(|(key, value)| {
         let name = fold(key);
         let is_contact = |text: &str| is_plain_phone(&name, text) || looks_like_email(text);
-        let is_plain =
-            names::CONTACT_TEXTS.contains(&name.as_str()) && value.as_str().is_some_and(is_contact);
-        is_plain
-            || names::PLURALS.contains(&name.as_str())
-                && !members(value, |node| contact(node, kinds(&name)).is_some()).is_empty()
-    });
-    has && name(value).is_some()
+        if names::CONTACT_TEXTS.contains(&name.as_str()) && value.as_str().is_some_and(is_contact) {
+            return vec![value];
+        }
+        let is_plural = names::PLURALS.contains(&name.as_str());
+        let members = is_plural
+            .then(|| members(value, |node| contact(node, kinds(&name)).is_some()))
+            .into_iter();
+        members.flatten().map(|(_, node)| node).collect()
+    })
+}
+
+/// Whether a value under this name is another person: one with contacts that are not all this person's.
+/// Questions and answers must ask for a name, too.
+pub fn is_other_than(own: &Identity, name: &str, value: &Value) -> bool {
+    if is_person_under(name, value) {
+        return !own.has_all_of(value);
+    }
+    let mut pairs = loose::sheet(name, value);
+    if !pairs
+        .iter()
+        .any(|pair| is_name(&pair.name) || is_name(&pair.label))
+    {
+        pairs.clear();
+    }
+    let asked = pairs.iter().filter(|pair| pair.is_contact());
+    let plain = plain_contacts(value).filter(|_| has_plain_contact(value));
+    let mut contacts = asked.map(|pair| pair.value).chain(plain);
+    contacts.any(|node| !contact(node, (true, true)).is_some_and(|one| own.has(&one)))
 }
 
 /// Returns a path for readers.
@@ -307,10 +333,14 @@ pub fn is_person(value: &Value) -> bool {
 /// Whether an object of this name is not a private person, though it has a contact: the
 /// advertiser, its staff, the listing, or the contact of one of these.
 pub fn is_business(name: &str, in_business: bool) -> bool {
-    let is_private = || names::PRIVATE.iter().any(|part| name.contains(part));
-    is_others(name) && !is_private()
+    is_others(name) && !is_private(name)
         || is_thing(name)
         || in_business && names::CONTACT_PARTS.contains(&name)
+}
+
+/// Whether a folded name refers to another private person.
+pub fn is_private(name: &str) -> bool {
+    names::PRIVATE.iter().any(|part| name.contains(part))
 }
 
 /// Whether an object of this name is a listing, a company or another thing.
@@ -449,14 +479,16 @@ impl Identity {
         })
     }
 
+    fn has(&self, contact: &Contact) -> bool {
+        match contact {
+            Contact::Phone(number) => self.has_phone(number),
+            Contact::Email(address) => self.emails.contains(address),
+        }
+    }
+
     /// Whether all contacts of the value belong to this person.
-    pub fn has_all_of(&self, value: &Value) -> bool {
-        let other = Self::from_value(value, true);
-        other.phones.iter().all(|number| self.has_phone(number))
-            && other
-                .emails
-                .iter()
-                .all(|address| self.emails.contains(address))
+    fn has_all_of(&self, value: &Value) -> bool {
+        !each_contact(value, 0, true, &mut |contact| !self.has(&contact))
     }
 
     /// Whether these are two people. One person may have two phones, and one part of a body

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use leadhost_sdk::nothing::{is_no_id, is_nothing};
+use leadhost_sdk::nothing::{is_no_id, is_nothing, name_in, part_of_name};
 use leadhost_sdk::path::{Path, Step, get, walk};
 use leadhost_sdk::values::{is_test_mark, whole_number};
 use leadhost_sdk::written_time;
@@ -378,6 +378,7 @@ impl<'a> Record<'a> {
     fn is_nothing(&self, text: &str) -> bool {
         match self.field.0 {
             "externalId" => is_no_id(text),
+            "name" => name_in(text).is_none(),
             _ => is_nothing(text),
         }
     }
@@ -421,7 +422,7 @@ impl<'a> Record<'a> {
             for path in &source.join {
                 for value in self.find(path).into_iter().take(1) {
                     let mut texts = texts(value, text);
-                    texts.retain(|raw| is_part(&raw.text));
+                    texts.retain(|raw| part_of_name(&raw.text).is_some());
                     from.extend(texts.iter().flat_map(|raw| raw.from.iter().copied()));
                     parts.extend(texts.into_iter().next().map(|raw| raw.text));
                 }
@@ -637,8 +638,7 @@ pub fn name_text(value: &Value) -> Option<String> {
                 fields
                     .iter()
                     .find(|(key, _)| names.contains(&fold(key).as_str()))
-                    .and_then(|(_, value)| text_of(value))
-                    .filter(|text| is_part(text))
+                    .and_then(|(_, value)| part_of_name(&text_of(value)?))
             };
             let last = || {
                 part(&LAST_NAMES).or_else(|| {
@@ -657,18 +657,12 @@ pub fn name_text(value: &Value) -> Option<String> {
                 items
                     .iter()
                     .find(|item| item.get("@part").and_then(Value::as_str) == Some(wanted))
-                    .and_then(text_of_node)
-                    .filter(|text| is_part(text))
+                    .and_then(|item| part_of_name(&text_of_node(item)?))
             };
             part("full").or_else(|| join([part("first"), part("last")]))
         }
         other => text_of(other),
     }
-}
-
-/// Whether a part of a name is one: no word for nothing. Some of these are names, beside another one.
-pub fn is_part(text: &str) -> bool {
-    !is_nothing(text) || matches!(text.trim(), "Null" | "Nil" | "Nan")
 }
 
 /// Whether a time is before any lead could be sent: what programs print for none, such as the years 1 and 1900
@@ -679,7 +673,7 @@ pub fn is_zero_time(time: &str) -> bool {
 
 /// Returns the text of an answer; of a box with a hidden field beside it, which a form sends as `0` and `1`, the
 /// one that says yes.
-fn ticked(value: &Value) -> Option<String> {
+pub fn ticked(value: &Value) -> Option<String> {
     let texts = value.as_array().into_iter().flatten().filter_map(text_of);
     text_of_node(value).or_else(|| texts.into_iter().find(|text| is_truth(text)))
 }

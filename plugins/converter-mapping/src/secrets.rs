@@ -110,6 +110,16 @@ pub fn is_named_secret(value: &Value) -> bool {
 /// Returns a text with credentials in addresses masked; `None` if there are none.
 pub fn masked(text: &str) -> Option<String> {
     const MASK: &str = "***";
+    // The value of an `Authorization`.
+    if let Some((scheme, secret)) = text.split_once(' ')
+        && ["basic", "bearer"]
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+        && secret.len() >= 8
+        && !secret.contains(char::is_whitespace)
+    {
+        return Some(format!("{scheme} {MASK}"));
+    }
     let mut masked = String::new();
     let mut kept = 0;
     // A field of an address follows one of these and ends at the next one or a space.
@@ -232,5 +242,8 @@ mod tests {
         );
         check("https://example.com/?token=&autor=Ana", None);
         check("Qual o token? Não sei", None);
+        check("Basic dXNlcjpzZWdyZWRv", Some("Basic ***"));
+        check("bearer abcdefgh1234", Some("bearer ***"));
+        check("Basic plano de dois quartos", None);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use leadhost_sdk::nothing::{is_no_id, is_nothing};
+use leadhost_sdk::nothing::{is_no_id, is_nothing, name_in, part_of_name};
 use leadhost_sdk::path::get;
 use leadhost_sdk::values::{is_code, is_iso_code, is_test_mark, with_codes};
 use leadhost_sdk::{digits, is_absent, join, serde_json::Value, text_of};
@@ -18,8 +18,8 @@ use crate::kind::{rank_of_word, ranked};
 use crate::names;
 use crate::people::{has_both, members};
 use crate::record::{
-    FIRST_NAMES, FRENCH_FIRST_NAME, FRENCH_LAST_NAME, LAST_NAMES, Record, is_part, name_text,
-    number_text, phone_of_node, text_of_node,
+    FIRST_NAMES, FRENCH_FIRST_NAME, FRENCH_LAST_NAME, LAST_NAMES, Record, name_text, number_text,
+    phone_of_node, text_of_node,
 };
 
 /// One place that may contain fields of the lead.
@@ -59,23 +59,9 @@ impl<'a> View<'a> {
     /// Returns the first value that has a text, and the text. The order of the names decides.
     pub fn first(&self, names: &[&str]) -> Option<(&'a Value, String)> {
         names.iter().find_map(|name| {
-            self.values(name).find_map(|value| {
-                let value = match value {
-                    Value::Array(items) => items.first()?,
-                    other => other,
-                };
-                // Attributes of an XML element, or a CRM's history, are beside the value.
-                let text = match value {
-                    Value::Object(fields) => {
-                        let inner = get(fields, "#text").or_else(|| get(fields, "value"));
-                        inner.and_then(text_of)
-                    }
-                    other => text_of(other),
-                };
-                // JSON is for programs, and may contain people.
-                let text = text.filter(|text| json_in(text).is_none())?;
-                (!is_nothing_under(name, &text)).then_some((value, text))
-            })
+            self.values(name)
+                .flat_map(each)
+                .find_map(|value| Some((value, said_in(name, value)?)))
         })
     }
 
@@ -94,10 +80,7 @@ impl<'a> View<'a> {
 
     /// Returns a name whose key, or place, says that it is the lead's: `buyer_name`.
     pub fn own_name(&self, record: &mut Record<'a>) -> Option<String> {
-        let text = |(_, value): &(String, &'a Value)| {
-            let text = name_text(value).filter(|text| may_be_name(text))?;
-            Some((*value, text))
-        };
+        let text = |(_, value): &(String, &'a Value)| name_of(value);
         let of = |part: Part| {
             let mut named = self
                 .entries
@@ -140,8 +123,7 @@ impl<'a> View<'a> {
         if let (Some((first_value, first)), Some((last_value, last))) = (&first, &last) {
             record.mark(first_value);
             record.mark(last_value);
-            return join([Some(first.clone()), Some(last.clone())])
-                .filter(|name| !is_nothing(name));
+            return name_in(&join([Some(first.clone()), Some(last.clone())])?);
         }
         if !plain {
             return None;
@@ -150,26 +132,34 @@ impl<'a> View<'a> {
             for value in self.values(name) {
                 // An object of this name may be the person rather than the name.
                 let is_name = !value.is_object() || matches!(*name, "name" | "nome" | "nombre");
-                if is_name && let Some(text) = name_text(value).filter(|text| may_be_name(text)) {
+                if is_name && let Some((value, text)) = name_of(value) {
                     record.mark(value);
                     return Some(text);
                 }
             }
         }
         if self.questions {
-            let asked = self.entries.iter().find(|(name, value)| {
-                is_name_question(name)
-                    && text_of(value)
-                        .is_some_and(|text| !looks_like_email(&text) && !is_nothing(&text))
+            let asked = self
+                .entries
+                .iter()
+                .filter(|(name, _)| is_name_question(name));
+            let mut asked = asked.flat_map(|(name, value)| {
+                each(value)
+                    .iter()
+                    .filter_map(|value| Some((value, said_in(name, value)?)))
             });
-            if let Some((_, value)) = asked {
+            if let Some((value, name)) = asked.find(|(_, text)| !looks_like_email(text)) {
                 record.mark(value);
-                return text_of(value);
+                return Some(name);
             }
         }
-        let (value, name) = first.or(last).filter(|(_, name)| !is_nothing(name))?;
-        record.mark(value);
-        Some(name)
+        let (value, name) = first.or(last)?;
+        let name = name_in(&name);
+        match name {
+            Some(_) => record.mark(value),
+            None => record.tell_nothing(value),
+        }
+        name
     }
 
     /// Adds the phones under usual names, after those that say that they are in E.164.
@@ -395,22 +385,50 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns the contacts in a value, likeliest first, without people: the elements of a list, or the value.
-fn nodes(value: &Value) -> Vec<&Value> {
-    let nodes = match value {
+/// Returns the elements of a list, or the value: a form repeats a field that it asks for once.
+pub fn each(value: &Value) -> &[Value] {
+    match value {
         Value::Array(items) => items,
         one => std::slice::from_ref(one),
-    };
-    ranked(nodes.iter().filter(|node| !has_both(node)))
+    }
 }
 
-/// Whether the text of a field with this folded name is a word for nothing. Some of them are parts of a name.
-pub fn is_nothing_under(name: &str, text: &str) -> bool {
-    if names::IDS.contains(&name) || names::PLAIN_IDS.contains(&name) {
-        return is_no_id(text);
+/// Returns a name that a value is, has in its parts, or is the first of its elements.
+fn name_of(value: &Value) -> Option<(&Value, String)> {
+    let mut values = std::iter::once(value).chain(value.as_array().into_iter().flatten());
+    values.find_map(|value| {
+        let name = name_in(&name_text(value)?).filter(|name| may_be_name(name))?;
+        Some((value, name))
+    })
+}
+
+/// Returns the text of a value under a folded name, if it says something.
+fn said_in(name: &str, value: &Value) -> Option<String> {
+    // Attributes of an XML element, or a CRM's history, are beside the value.
+    let text = match value {
+        Value::Object(fields) => text_of(get(fields, "#text").or_else(|| get(fields, "value"))?),
+        other => text_of(other),
+    };
+    // JSON is for programs, and may contain people.
+    said(name, text.filter(|text| json_in(text).is_none())?)
+}
+
+/// Returns the contacts in a value, likeliest first, without people: the elements of a list, or the value.
+fn nodes(value: &Value) -> Vec<&Value> {
+    ranked(each(value).iter().filter(|node| !has_both(node)))
+}
+
+/// Returns what the text of a field with this folded name says; `None` if it is a word for nothing.
+pub fn said(name: &str, text: String) -> Option<String> {
+    if FIRST_NAMES.contains(&name) || LAST_NAMES.contains(&name) {
+        return part_of_name(&text);
     }
-    let is_name = FIRST_NAMES.contains(&name) || LAST_NAMES.contains(&name);
-    is_nothing(text) && !(is_name && is_part(text))
+    if names::FULL_NAMES.contains(&name) || is_name_question(name) {
+        return name_in(&text);
+    }
+    let is_id = names::IDS.contains(&name) || names::PLAIN_IDS.contains(&name);
+    let is_none = if is_id { is_no_id } else { is_nothing };
+    (!is_none(&text)).then_some(text)
 }
 
 /// Gives a numbered name of a person, a message or a contact (`name1`, `textarea-1`, `tel-619`) the usual

@@ -24,33 +24,66 @@ _WEEKDAYS = "mon tue wed thu fri sat sun".split()
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 # Of North America, in RFC 822.
 _ZONES = "EST EDT CST CDT MST MDT PST PDT".split()
+# Names of one zone each.
+_OTHER_ZONES = {
+    "BRT": "-03:00",
+    "BRST": "-02:00",
+    "ART": "-03:00",
+    "WET": "+00:00",
+    "WEST": "+01:00",
+    "CET": "+01:00",
+    "CEST": "+02:00",
+}
+_NAMED_ZONE = re.compile(r"(.*)\[([A-Za-z0-9/_+-]{0,64})\]")
+_OFFSET = re.compile(r"(?:Z|[+-][0-9]{2}:[0-9]{2})$")
+_BASIC = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})[Tt]([0-9]{2})([0-9]{2})([0-9]{2})?(?![0-9])(.*)")
 
 
 def time(text: str | None) -> str | None:
     """Returns a time; None for a text that is none."""
     text = (text or "").strip()
-    return _read(text) or _read(_rearranged(text))
+    # RFC 9557 names the zone after the time: the host knows its offset.
+    named = _NAMED_ZONE.fullmatch(text)
+    text, zone = (named[1], named[2]) if named else (text, "")
+    found = _read(text) or _read(_rearranged(text))
+    is_local = found is not None and not _OFFSET.search(found)
+    return f"{found}[{zone}]" if is_local and zone else found
 
 
 def _rearranged(text: str) -> str:
-    """Returns an epoch or ISO 8601 of `Mon Mar 02 2026 09:15:30 GMT-0300 (…)`, RFC 2822 and
+    """Returns an epoch or ISO 8601 of `Mon Mar 02 2026 09:15:30 GMT-0300 (…)`, `Mar 2, 2026, 9:15 AM`,
+    RFC 2822, RFC 850, Java's `Mon Mar 02 09:15:30 BRT 2026`, `20260302T091530Z` and
     `/Date(1772453730000)/`; of another text none."""
     epoch = _DOTNET.fullmatch(text)
     if epoch:
         return epoch[1]
+    basic = _BASIC.fullmatch(text)
+    if basic:
+        year, month, day, hour, minute, second, zone = basic.groups("00")
+        return f"{year}-{month}-{day}T{hour}:{minute}:{second}{zone}"
     words = text[:120].replace(",", " ").partition("(")[0].split()
     if words and words[0][:3].lower() in _WEEKDAYS:
         del words[0]
-    # C has the year at the end.
+    half = next((word for word in words if word.lower() in ("am", "pm")), None)
+    if half:
+        words.remove(half)
+    # RFC 850 joins the date.
+    if words and words[0].count("-") == 2:
+        words[:1] = words[0].split("-")
+    # C and Java have the year at the end.
     if len(words) > 2 and ":" in words[2]:
         words.insert(2, words.pop())
     if not 3 <= len(words) <= 5:
         return ""
     first, second, year, clock, zone = words + ["00:00:00", ""][len(words) - 3 :]
     day, month = (first, second) if first[:1].isdecimal() else (second, first)
+    # By RFC 2822.
+    if day == first and len(year) == 2 and len(words) > 3:
+        year = ("20" if year < "50" else "19") + year
     name = month[:3].lower()
     if name not in _MONTHS or not _DAY.fullmatch(f"{day} {year}"):
         return ""
+    zone = _OTHER_ZONES.get(zone, zone)
     if zone in _ZONES:
         at = _ZONES.index(zone)
         zone = f"-0{5 + at // 2 - at % 2}:00"
@@ -58,7 +91,16 @@ def _rearranged(text: str) -> str:
         if zone.startswith(utc):
             zone = zone.removeprefix(utc) or "Z"
             break
-    return f"{year}-{_MONTHS.index(name) + 1}-{day}T{clock}{zone}"
+    return f"{year}-{_MONTHS.index(name) + 1}-{day}T{_of_day(clock, half)}{zone}"
+
+
+def _of_day(clock: str, half: str | None) -> str:
+    """Returns the time of day of a clock with twelve hours."""
+    hour, _, rest = clock.partition(":")
+    if half is None:
+        return clock
+    is_hour = hour.isdecimal() and 1 <= int(hour) <= 12
+    return f"{int(hour) % 12 + 12 * (half.lower() == 'pm')}:{rest}" if is_hour else half
 
 
 def _read(text: str) -> str | None:

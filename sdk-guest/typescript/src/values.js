@@ -110,29 +110,57 @@ const DAY_FIRST = new RegExp(`^([0-9]{1,2})([-/.])([0-9]{1,2})\\2([0-9]{4})${CLO
  */
 export function time(text) {
   const written = given("time", text) ?? "";
-  return read(written) ?? read(rearranged(written));
+  // RFC 9557 names the zone after the time: the host knows its offset.
+  const [, local = written, zone] = /^(.*)\[([A-Za-z0-9/_+-]{0,64})\]$/.exec(written) ?? [];
+  const time = read(local) ?? read(rearranged(local));
+  const isWhole = time === undefined || !zone || /(?:Z|[+-][0-9]{2}:[0-9]{2})$/.test(time);
+  return isWhole ? time : `${time}[${zone}]`;
 }
 
-/** Returns an epoch or ISO 8601 of `Mon Mar 02 2026 09:15:30 GMT-0300 (…)`, RFC 2822, and `/Date(1772453730000)/`. */
+/**
+ * Returns an epoch or ISO 8601 of `Mon Mar 02 2026 09:15:30 GMT-0300 (…)`, `Mar 2, 2026, 9:15 AM`, RFC 2822, RFC 850,
+ * Java's `Mon Mar 02 09:15:30 BRT 2026`, `20260302T091530Z`, and `/Date(1772453730000)/`.
+ */
 function rearranged(text) {
   const epoch = /^\/Date\((-?[0-9]+)(?:[+-][0-9]{4})?\)\/$/.exec(text);
   if (epoch !== null) {
     return epoch[1];
+  }
+  const basic = /^([0-9]{4})([0-9]{2})([0-9]{2})[Tt]([0-9]{2})([0-9]{2})([0-9]{2})?(?![0-9])(.*)$/.exec(text);
+  if (basic !== null) {
+    const [, year, month, day, hour, minute, second = "00", zone] = basic;
+    return `${year}-${month}-${day}T${hour}:${minute}:${second}${zone}`;
   }
   const begin = text.slice(0, 120).replaceAll(",", " ").split("(")[0].trim();
   const words = begin.split(/\s+/);
   if (place("mon tue wed thu fri sat sun", words[0]) > 0) {
     words.shift();
   }
-  // C has the year at the end.
+  const half = words.findIndex((word) => /^[ap]m$/i.test(word));
+  const [noon] = half < 0 ? [] : words.splice(half, 1);
+  // RFC 850 joins the date.
+  const date = /^([0-9]+)-([A-Za-z]+)-([0-9]+)$/.exec(words[0]);
+  words.splice(0, date ? 1 : 0, ...(date ?? []).slice(1));
+  // C and Java have the year at the end.
   if (words[2]?.includes(":")) {
     words.splice(2, 0, words.pop());
   }
   const [first, second = "", year = "", clock = "00:00:00", zone = "", ...more] = words;
   const [day, name] = /^[0-9]/.test(first) ? [first, second] : [second, first];
   const month = place("jan feb mar apr may jun jul aug sep oct nov dec", name);
-  const isDate = month > 0 && /^[0-9]{1,2} [0-9]{4}$/.test(`${day} ${year}`) && more.length === 0;
-  return isDate ? `${year}-${month}-${day}T${clock}${isoZone(zone)}` : "";
+  // By RFC 2822.
+  const isShort = /^[0-9]{2}$/.test(year) && day === first && words.length > 3;
+  const whole = isShort ? `${year < "50" ? "20" : "19"}${year}` : year;
+  const isDate = month > 0 && /^[0-9]{1,2} [0-9]{4}$/.test(`${day} ${whole}`) && more.length === 0;
+  return isDate ? `${whole}-${month}-${day}T${ofDay(clock, noon)}${isoZone(zone)}` : "";
+}
+
+/** Returns the time of day of a clock with twelve hours. */
+function ofDay(clock, half) {
+  const [hour, ...rest] = clock.split(":");
+  const isHour = /^[0-9]{1,2}$/.test(hour) && hour >= 1 && hour <= 12;
+  const afternoon = half?.toLowerCase() === "pm" ? 12 : 0;
+  return half === undefined || !isHour ? clock + (half ?? "") : [(hour % 12) + afternoon, ...rest].join(":");
 }
 
 /** Returns the place of a word's first three letters in a list, from 1; else 0. */
@@ -140,8 +168,14 @@ function place(list, word = "") {
   return list.split(" ").indexOf(word.slice(0, 3).toLowerCase()) + 1;
 }
 
+/** Zones that have a name to themselves. */
+const ZONES = { BRT: "-03:00", BRST: "-02:00", ART: "-03:00", WET: "+00:00", WEST: "+01:00", CET: "+01:00", CEST: "+02:00" };
+
 /** Returns the offset of `GMT-0300`, and of the names that RFC 822 has for the zones of North America. */
 function isoZone(zone) {
+  if (Object.hasOwn(ZONES, zone)) {
+    return ZONES[zone];
+  }
   const at = "EST EDT CST CDT MST MDT PST PDT".split(" ").indexOf(zone);
   return at === -1 ? zone.replace(/^(?:GMT|UTC|UT)(?=.)/, "").replace(/^UT$/, "Z") : `-0${5 + (at >> 1) - (at % 2)}:00`;
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use self::reading::{decode, parse, without_halves};
+use super::html;
 
 #[path = "../../../../sdk-guest/src/reading.rs"]
 mod reading;

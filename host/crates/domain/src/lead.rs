@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::exchange::Pairs;
-use super::nothing::{is_no_id, is_nothing};
+use super::nothing::{is_no_id, is_nothing, name_in};
 use super::word::words;
 
 /// A person's request, as a converter read it.
@@ -52,14 +52,13 @@ impl Lead {
             ("source", &mut self.source),
         ];
         for (field, text) in fields {
-            let is_none = match field {
-                "externalId" => is_no_id,
-                _ => is_nothing,
+            let Some(word) = text.take() else { continue };
+            *text = match field {
+                "name" => name_in(&word),
+                "externalId" => Some(word.clone()).filter(|word| !is_no_id(word)),
+                _ => Some(word.clone()).filter(|word| !is_nothing(word)),
             };
-            if let Some(word) = text
-                .take_if(|text| is_none(text))
-                .filter(|word| !word.trim().is_empty())
-            {
+            if text.is_none() && !word.trim().is_empty() {
                 let place = self.attributes.entry(field);
                 place.or_insert(Value::String(word));
             }

@@ -26,6 +26,8 @@ pub mod exchange;
 pub mod export_headers;
 pub mod hex;
 pub mod host_names;
+#[path = "../../../../sdk-guest/src/html.rs"]
+mod html;
 pub mod id;
 pub mod json;
 pub mod key;

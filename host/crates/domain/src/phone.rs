@@ -12,7 +12,8 @@ pub mod written;
 use std::borrow::Cow;
 
 use rlibphonenumber::{
-    NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumber, PhoneNumberFormat, enums::Region,
+    NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumber, PhoneNumberFormat,
+    enums::{PhoneNumberType, Region},
 };
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,17 @@ pub fn normalise(raw: &str, region: &str) -> Phone {
         raw,
         e164,
         match_key,
+    }
+}
+
+/// Reads a text in the same way, and each phone of one in which several are between signs.
+pub fn all(raw: &str, region: &str) -> Vec<Phone> {
+    let several = written::several(raw);
+    let several = several.iter().map(|one| normalise(one, region));
+    let several: Vec<Phone> = several.collect();
+    match several.len() > 1 && several.iter().all(|phone| phone.e164.is_some()) {
+        true => several,
+        false => vec![normalise(raw, region)],
     }
 }
 
@@ -143,16 +155,21 @@ fn resolve(written: &written::WrittenNumber, region: Option<Region>) -> Option<P
     };
     let is_possible =
         |number: Option<PhoneNumber>| number.is_some_and(|number| is_plausible(&number));
-    found.or_else(|| {
-        if is_possible(with_plus()) || is_possible(national()) {
-            return None;
-        }
-        // A form's picker put the country's code before a number that has it.
-        let codes = 1..=written::COUNTRY_CODE.min(digits.len() / 2);
-        let twice = codes.filter(|length| digits[..*length] == digits[*length..2 * length]);
-        let once = twice.map(|length| format!("+{}", &digits[length..]));
-        once.filter_map(|number| parse(&number, None)).find(valid)
-    })
+    // A form's picker put the country's code before a number that has it.
+    let codes = 1..=written::COUNTRY_CODE.min(digits.len() / 2);
+    let twice = codes.filter(|length| digits[..*length] == digits[*length..2 * length]);
+    let mut once = twice.map(|length| format!("+{}", &digits[length..]));
+    let once = once.find_map(|number| parse(&number, None).filter(valid));
+    match (found, once) {
+        // It may be a long number, or a mobile with the code twice.
+        (Some(_), Some(once)) if written.international && is_mobile(&once) => None,
+        (None, Some(_)) if is_possible(with_plus()) || is_possible(national()) => None,
+        (found, once) => found.or(once),
+    }
+}
+
+fn is_mobile(number: &PhoneNumber) -> bool {
+    number.get_type() == PhoneNumberType::Mobile
 }
 
 /// Adds the ninth digit to an old mobile: otherwise the library takes 55, an area code, for
@@ -321,6 +338,12 @@ mod tests {
         ] {
             brazil(raw, expect);
         }
+        for raw in ["+39 39 393 123 4567", "+49 4915 1123 45678"] {
+            check(raw, "BR", None);
+        }
+        brazil("+39 393 123 4567", "+393931234567");
+        brazil("+49 491 123456", "+49491123456");
+        brazil("+49 4921 123456", "+494921123456");
         // The code of another country, and a rest that is no valid number.
         for raw in [
             "+1+5511900005101",
@@ -331,6 +354,36 @@ mod tests {
         ] {
             check(raw, "BR", None);
         }
+    }
+
+    #[test]
+    fn each_phone_of_a_text_with_several_is_read() {
+        for (raw, expect) in [
+            (
+                "+5511900000001+5511900000002",
+                &["+5511900000001", "+5511900000002"][..],
+            ),
+            (
+                "11 90000-0001 / (11) 90000-0002",
+                &["+5511900000001", "+5511900000002"],
+            ),
+            (
+                "11 90000-0001; 11 90000-0002, 11 90000-0003",
+                &["+5511900000001", "+5511900000002", "+5511900000003"],
+            ),
+            ("11 90000-0001 / 0002", &["+5511900000001"]),
+            ("+55 +55 11 90000-0001", &["+5511900000001"]),
+            ("11 90000-0001, ligar cedo", &["+5511900000001"]),
+            ("912345678;phone-context=PT", &["+351912345678"]),
+            ("não", &[""]),
+        ] {
+            let phones = all(raw, "BR");
+            let read = phones
+                .iter()
+                .map(|phone| phone.e164.as_deref().unwrap_or_default());
+            assert_eq!(read.collect::<Vec<_>>(), expect, "{raw}");
+        }
+        assert_eq!(all(&"+5511900000001".repeat(1_000_000), "BR").len(), 1);
     }
 
     #[test]

@@ -34,6 +34,11 @@ fn read(text: &str, zone: &str) -> Option<Micros> {
             return time::served(time.year(), time.timestamp_micros());
         }
     }
+    // RFC 9557 names the zone after the time.
+    let (text, zone) = match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
+        Some((local, own)) => (local, own),
+        None => (text, zone),
+    };
     let zone = Zone::named(zone)?;
     let local = [
         "%Y-%m-%dT%H:%M:%S%.f",
@@ -78,6 +83,12 @@ mod tests {
             Some((1_000_000_000 + 3 * 3_600) * 1_000_000 + 500_000),
         );
         check("2025-11-06 14:30:00", "Nowhere/At_All", None);
+        check(
+            "2025-11-06T14:30:00[America/Sao_Paulo]",
+            "UTC",
+            time::parse("2025-11-06T17:30:00Z").map(|m| m.0),
+        );
+        check("2025-11-06T14:30:00[XYZ]", "UTC", None);
         check("2025-11-06 14:30:00", "america/sao_paulo", None);
         // An ambiguous local time.
         check(

@@ -158,7 +158,8 @@ fn new_lead(live: &Live, mut lead: Lead) -> NewLead {
     let phones: Vec<Phone> = lead
         .phones
         .iter()
-        .map(|raw| phone::normalise(raw, region))
+        .flat_map(|raw| phone::all(raw, region))
+        .take(limits::LEAD_PHONES)
         .collect();
     // A text may hold several addresses of the lead; an invalid one is kept as it is written.
     let written = std::mem::take(&mut lead.emails);

@@ -395,3 +395,58 @@ fn contact_like_values_under_meaningless_names_stay() {
     let note = "item 0: no field reads these values, which look like a phone or an e-mail address: `dados[0].c2`, `dados[1].c2`";
     assert_eq!(notes, [note]);
 }
+
+#[test]
+fn answers_of_other_people_do_not_become_attributes() {
+    let sheet = |question: &str, answer: &str| {
+        let pair = |name: &str, value: &str| json!({question: name, answer: value});
+        json!([
+            pair("Nome", "Ana Prado"),
+            pair("Telefone", "11900000041"),
+            pair("E-mail", "ana@example.com")
+        ])
+    };
+    for (question, answer) in [
+        ("question", "answer"),
+        ("name", "value"),
+        ("pergunta", "resposta"),
+    ] {
+        let sheet = sheet(question, answer);
+        let inside = json!({"answers": sheet});
+        left_out(&with_own("outros", json!({"x": inside})), &["outros.x"]);
+        left_out(
+            &with_own("indicados", json!([inside, {"respostas": sheet}])),
+            &["indicados"],
+        );
+        for name in ["referrals", "grupo", "familia"] {
+            left_out(&with_own(name, sheet.clone()), &[name]);
+        }
+        let text = inside.to_string();
+        left_out(&with_own("x", json!(text)), &["x"]);
+    }
+    left_out(
+        &with_own(
+            "indicados",
+            json!([{"nome": "Ana", "contato": "11900000041"}]),
+        ),
+        &["indicados"],
+    );
+    left_out(
+        &with_own("indicados", json!(["Ana Prado 11900000041"])),
+        &["indicados"],
+    );
+    for name in ["telefone_indicado", "email do amigo"] {
+        left_out(&with_own(name, json!("ana@example.com")), &[name]);
+        let asked = json!([{"question": name, "answer": "11900000041"}]);
+        left_out(&with_own("answers", asked), &[name]);
+    }
+    // Answers of the lead, and those of no person, stay.
+    for own in [
+        json!([{"question": "Nome", "answer": "Caio"}, {"question": "Telefone", "answer": "(11) 90000-0043"}]),
+        json!([{"question": "Cor", "answer": "azul"}, {"question": "Indicação", "answer": "site"}]),
+    ] {
+        let (items, notes) = converted(json!({}), &with_own("historico", own.clone()).to_string());
+        assert_eq!(items[0]["lead"]["attributes"], json!([["historico", own]]));
+        assert!(notes.is_empty(), "{notes:?}");
+    }
+}

@@ -115,6 +115,10 @@ fn the_kind_of_a_phone_decides_as_its_name_does() {
         r#"
 {"phones": [{"type": "mobile", "number": "11 90001-6101"}, {"type": "home", "primary": true, "number": "11 4002-8904"}]} => {"phones": ["11 4002-8904", "11 90001-6101"]}
 {"emails": [{"value": "bia@example.com"}, {"value": "ana@example.com", "isPrimary": "true"}]} => {"emails": ["ana@example.com", "bia@example.com"]}
+{"name": "Ana", "phones": [{"types": ["work", "fax"], "number": "11 4002-8904"}, {"number": "11 90001-6101"}]} => {"phones": ["11 90001-6101"]}
+{"name": "Ana", "phones": [{"phoneType": {"id": 3, "name": "Fax"}, "number": "11 4002-8904"}, {"number": "11 90001-6101"}]} => {"phones": ["11 90001-6101"]}
+{"name": "Ana", "phones": [{"fax": true, "number": "11 4002-8904"}, {"number": "11 90001-6101"}]} => {"phones": ["11 90001-6101"]}
+{"name": "Ana", "phones": [{"number": "11 4002-8904"}, {"isMobile": "true", "number": "11 90001-6101"}]} => {"phones": ["11 90001-6101", "11 4002-8904"]}
 {"name": "Ana", "phones": {"fax": "11 4002-8904", "home": "11 4002-8905", "cel": "11 90001-6101"}} => {"phones": ["11 90001-6101", "11 4002-8905"]}
 "#,
         "",
@@ -137,6 +141,8 @@ fn the_kind_of_a_phone_decides_as_its_name_does() {
 fn times_are_read_as_programs_print_them_and_the_time_zero_is_none() {
     let times = r#""Mon Mar 02 2026 09:15:30 GMT-0300 (Horário Padrão de Brasília)" => "2026-03-02T09:15:30-03:00"
 "/Date(1772453730000-0300)/" => "2026-03-02T12:15:30Z"
+"Mon Mar 02 09:15:30 BRT 2026" => "2026-03-02T09:15:30-03:00"
+{"date": "2026-03-02 09:15:30.000000", "timezone_type": 3, "timezone": "America/Sao_Paulo"} => "2026-03-02T09:15:30.000000[America/Sao_Paulo]"
 {"_seconds": 1772453730, "_nanoseconds": 0} => "2026-03-02T12:15:30Z"
 "0001-01-01T00:00:00Z" => null
 "1899-12-30T00:00:00" => null
@@ -218,6 +224,10 @@ fn a_ticked_box_is_ticked_and_a_choice_is_shown_by_its_label() {
         (r#"["o1"]"#, json!("Comprar")),
         (r#"["o2", "o1"]"#, json!(["Alugar", "Comprar"])),
         ("\"o3\"", json!("o3")),
+        ("\"o2, o1\"", json!("Alugar, Comprar")),
+        (r#"{"id": "o1"}"#, json!("Comprar")),
+        (r#"[{"id": "o1"}, "outra"]"#, json!(["Comprar", "outra"])),
+        (r#""o1, sim""#, json!("o1, sim")),
     ] {
         let body = r##"{"data": {"fields": [{"key": "q1", "label": "Telefone", "type": "INPUT_PHONE_NUMBER", "value": "+5511900001000"},
             {"key": "q2", "label": "Interesse", "value": #, "options": [{"id": "o1", "text": "Comprar"}, {"id": "o2", "text": "Alugar"}]}]}}"##;
@@ -308,4 +318,89 @@ fn a_configured_field_changes_only_itself() {
         rows,
         &core.replace('#', "1"),
     );
+}
+
+#[test]
+fn the_first_of_several_values_that_says_something_counts() {
+    for nothing in ["", "undefined", "{{x}}", "null"] {
+        let row = r##"{"nome": ["#", "Ana"], "telefone": ["#", "11 90000-1000"], "mensagem": ["#", "Oi"], "codigoImovel": ["#", "AP1"], "createdAt": ["#", "2026-03-02"], "leadId": ["#", "7"]} => {"name": "Ana", "phones": ["11 90000-1000"], "message": "Oi", "listings": [{"kind": "client", "reference": "AP1"}], "occurredAt": "2026-03-02T00:00:00", "externalId": "7"}"##;
+        check("{}", row, nothing);
+        let body = format!("nome={nothing}&nome=Ana&telefone=11900008190&teste=0&teste=1");
+        let lead = &leads("{}", FORM, &body)[0];
+        assert_eq!(
+            (&lead["name"], &lead["isTest"]),
+            (&json!("Ana"), &json!(true))
+        );
+        let answers =
+            json!({"answers": {"Qual o seu nome?": [nothing, "Ana"], "Telefone": "11900008190"}});
+        assert_eq!(leads("{}", "", &answers.to_string())[0]["name"], "Ana");
+    }
+    let config = r#"{"fields": {"phones": "tel[*]", "name": "quem[*]"}}"#;
+    check(
+        config,
+        r#"{"quem": "Ana", "tel": "11 90000-1000"} => {"name": "Ana", "phones": ["11 90000-1000"]}"#,
+        "",
+    );
+}
+
+#[test]
+fn a_name_is_read_without_what_nobody_is_called() {
+    for (name, expect) in [
+        ("Olá {{name}}", Value::Null),
+        ("[Nome]", Value::Null),
+        ("[Cliente]", Value::Null),
+        ("Sr. undefined", Value::Null),
+        ("Null", Value::Null),
+        ("undefined Souza", json!("Souza")),
+        ("Ana {{last}}", json!("Ana")),
+        ("\u{feff}An\u{feff}a", json!("Ana")),
+        ("Ana &#150; Lima", json!("Ana – Lima")),
+    ] {
+        for (field, config) in [
+            ("nome", "{}"),
+            ("fullName", "{}"),
+            ("quem", r#"{"fields": {"name": "quem"}}"#),
+        ] {
+            let body = json!({field: name, "telefone": "11 90000-1000"}).to_string();
+            let (items, notes) = converted(serde_json::from_str(config).unwrap(), &body);
+            assert_eq!(items[0]["lead"]["name"], expect, "{config} of {body}");
+            let is_noted = notes
+                .iter()
+                .any(|note| note.contains(&format!("`{field}`")));
+            assert_eq!(is_noted, expect.is_null(), "{body}: {notes:?}");
+        }
+    }
+    let parts = json!({"firstName": "Ana", "lastName": "[Sobrenome]", "telefone": "11 90000-1000"});
+    assert_eq!(leads("{}", "", &parts.to_string())[0]["name"], "Ana");
+    let text = json!({"payload": "\u{feff}{\"nome\":\"Ana\",\"telefone\":\"11 90000-1000\"}"});
+    assert_eq!(leads("{}", "", &text.to_string())[0]["name"], "Ana");
+    let xml = r#"<lead xmlns="urn:x" xmlns:xsi="u"><nome>Ana</nome><telefone>11900000043</telefone></lead>"#;
+    assert_eq!(leads("{}", "text/xml", xml)[0]["attributes"], json!([]));
+}
+
+#[test]
+fn a_plus_of_a_form_is_put_back_into_each_address() {
+    for (sent, expect) in [
+        ("Ana+<ana+x@example.com>", "Ana <ana+x@example.com>"),
+        (
+            "ana+x@example.com,+bia@example.com",
+            "ana+x@example.com, bia@example.com",
+        ),
+        (
+            "ana@example.com,+bia+y@example.com",
+            "ana@example.com, bia+y@example.com",
+        ),
+        ("Ana+en3@example.com", "Ana en3@example.com"),
+        (
+            "ana@example.com+e+bia@example.com",
+            "ana@example.com e bia@example.com",
+        ),
+    ] {
+        let body = format!("nome=Ana&email={sent}");
+        assert_eq!(
+            leads("{}", FORM, &body)[0]["emails"],
+            json!([expect]),
+            "{sent}"
+        );
+    }
 }

@@ -11,15 +11,48 @@ import (
 // the day before the month, or as browsers, mail programs and .NET write it. The result is RFC 3339, or local
 // time if the text names no zone: the host knows the connection's.
 func Time(text string) string {
-	text = strings.TrimSpace(text)
-	if read := readTime(text); read != "" {
+	text, zone := inZone(strings.TrimSpace(text))
+	read := readTime(text)
+	if read == "" {
+		read = readTime(rearranged(text))
+	}
+	if read == "" || zone == "" || strings.ContainsAny(read[len("2006-01-02"):], "Z+-") {
 		return read
 	}
-	return readTime(rearranged(text))
+	return read + "[" + zone + "]"
 }
 
-// rearranged returns an epoch or ISO 8601 of `Mon Mar 02 2026 09:15:30 GMT-0300 (...)`, RFC 2822 and
-// `/Date(1772453730000-0300)/`, "" of another text.
+// inZone returns a time and the zone that RFC 9557 names after it: the host knows its offset.
+func inZone(text string) (string, string) {
+	begin := strings.LastIndexByte(text, '[')
+	if begin < 0 || !strings.HasSuffix(text, "]") {
+		return text, ""
+	}
+	zone := text[begin+1 : len(text)-1]
+	isOther := func(c rune) bool {
+		return !strings.ContainsRune("/_+-", c) && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	}
+	if len(zone) > 64 || strings.ContainsFunc(zone, isOther) {
+		return text, ""
+	}
+	return text[:begin], zone
+}
+
+// extended returns the extended form of `20260302T091530Z`, "" of another text.
+func extended(text string) string {
+	date, clock, _ := strings.Cut(strings.Replace(text, "t", "T", 1), "T")
+	time := clock[:len(clock)-len(strings.TrimLeft(clock, "0123456789"))]
+	if len(date) != 8 || digits(date) != date || len(time) != 4 && len(time) != 6 {
+		return ""
+	}
+	zone := clock[len(time):]
+	seconds := (time + "00")[4:6]
+	return date[:4] + "-" + date[4:6] + "-" + date[6:] + "T" + time[:2] + ":" + time[2:4] + ":" + seconds + zone
+}
+
+// rearranged returns an epoch or ISO 8601 of `Mon Mar 02 2026 09:15:30 GMT-0300 (...)`, `Mar 2, 2026, 9:15 AM`,
+// RFC 2822, RFC 850, Java's `Mon Mar 02 09:15:30 BRT 2026`, `20260302T091530Z` and `/Date(1772453730000-0300)/`,
+// "" of another text.
 func rearranged(text string) string {
 	if epoch, isDate := strings.CutPrefix(text, "/Date("); isDate {
 		epoch, isWhole := strings.CutSuffix(epoch, ")/")
@@ -31,12 +64,28 @@ func rearranged(text string) string {
 		}
 		return epoch
 	}
+	if extended := extended(text); extended != "" {
+		return extended
+	}
 	text, _, _ = strings.Cut(strings.ReplaceAll(text[:min(len(text), 120)], ",", " "), "(")
 	words := strings.Fields(text)
 	if len(words) > 0 && place("montuewedthufrisatsun", words[0]) >= 0 {
 		words = words[1:]
 	}
-	// C has the year at the end.
+	half := ""
+	words = slices.DeleteFunc(words, func(word string) bool {
+		isHalf := strings.EqualFold(word, "am") || strings.EqualFold(word, "pm")
+		if isHalf {
+			half = strings.ToLower(word)
+		}
+		return isHalf
+	})
+	// RFC 850 joins the date.
+	if len(words) > 0 && strings.Count(words[0], "-") == 2 {
+		words = slices.Replace(words, 0, 1, strings.Split(words[0], "-")...)
+	}
+	given := len(words)
+	// C and Java have the year at the end.
 	if last := len(words) - 1; last > 2 && strings.Contains(words[2], ":") {
 		words = slices.Insert(words[:last:last], 2, words[last])
 	}
@@ -50,14 +99,40 @@ func rearranged(text string) string {
 		return ""
 	}
 	day, name, year := words[0], words[1], words[2]
-	if digits(day) != day {
+	isDayFirst := digits(day) == day
+	if !isDayFirst {
 		day, name = name, day
+	}
+	// By RFC 2822.
+	if len(year) == 2 && isDayFirst && given > 3 {
+		if year < "50" {
+			year = "20" + year
+		} else {
+			year = "19" + year
+		}
 	}
 	month := place("janfebmaraprmayjunjulaugsepoctnovdec", name)
 	if month < 0 || digits(day) != day || len(year) != 4 || digits(year) != year {
 		return ""
 	}
-	return year + "-" + strconv.Itoa(month+1) + "-" + day + "T" + words[3] + offset(words[4])
+	return year + "-" + strconv.Itoa(month+1) + "-" + day + "T" + ofDay(words[3], half) + offset(words[4])
+}
+
+// ofDay returns the time of day of a clock with twelve hours.
+func ofDay(clock, half string) string {
+	if half == "" {
+		return clock
+	}
+	first, rest, _ := strings.Cut(clock, ":")
+	hour, err := strconv.Atoi(first)
+	if err != nil || hour < 1 || hour > 12 {
+		return half
+	}
+	hour %= 12
+	if half == "pm" {
+		hour += 12
+	}
+	return strconv.Itoa(hour) + ":" + rest
 }
 
 // place returns the place of a word's first three letters in a list of such, or -1.
@@ -69,10 +144,17 @@ func place(list, word string) int {
 	return at / 3
 }
 
+// zones have a name to themselves.
+var zones = map[string]string{"BRT": "-03:00", "BRST": "-02:00", "ART": "-03:00", "WET": "+00:00", "WEST": "+01:00",
+	"CET": "+01:00", "CEST": "+02:00"}
+
 // offset reads `GMT-0300`, and the names that RFC 822 has for the zones of North America.
 func offset(zone string) string {
 	if at := place("estedtcstcdtmstmdtpstpdt", zone); at >= 0 && len(zone) == 3 {
 		return "-0" + strconv.Itoa(5+at/2-at%2) + ":00"
+	}
+	if offset, isKnown := zones[zone]; isKnown {
+		return offset
 	}
 	for _, name := range []string{"GMT", "UTC", "UT"} {
 		if rest, found := strings.CutPrefix(zone, name); found && rest != "" {

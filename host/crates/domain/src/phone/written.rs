@@ -32,6 +32,18 @@ pub fn bounded(raw: &str) -> String {
     cut.trim_end().to_owned()
 }
 
+/// Returns the parts of a short text that may be phones, between the signs that people put there.
+pub fn several(raw: &str) -> Vec<String> {
+    const MOST: usize = 4 * MAX_CHARACTERS;
+    if raw.len() > MOST || raw.contains(CONTEXT) {
+        return Vec::new();
+    }
+    let apart = raw.replace('+', "\n+");
+    let parts = apart.split(['/', ',', ';', '|', '\n']).map(str::trim);
+    let given = parts.filter(|part| !part.is_empty());
+    given.map(str::to_owned).collect()
+}
+
 /// Returns the country that a text names after its number in the way of RFC 3966: a dialling
 /// code with `+`, or the country's name in domains, which is its ISO code.
 pub fn context(raw: &str) -> Option<&str> {
