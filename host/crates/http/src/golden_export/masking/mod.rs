@@ -12,11 +12,12 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
 
 use std::net::Ipv4Addr;
+use std::ops::Range;
 use std::sync::Weak;
 use std::time::Instant;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
 use self::field::{Personal, Words, is_label};
 use self::leaves::{is_json, is_usual_key, leaves};
@@ -118,10 +119,13 @@ impl Persons {
 
     fn learn_value(&mut self, personal: Option<Personal>, value: &str, depth: u8) {
         if let Some(inner) = (depth > 0).then(|| Inner::of(personal, value)).flatten() {
-            return self.learn_within(&inner.body, inner.is_form, depth - 1);
+            return self.learn_within(inner.body, inner.is_form, depth - 1);
         }
         if self.labels.contains(value) {
             return;
+        }
+        for encoded in Encoded::all(value).filter(|_| depth > 0) {
+            self.learn_value(personal, &encoded.text, depth - 1);
         }
         let value = &*readable(value);
         let whole = text::folded(value).to_lowercase();
@@ -172,7 +176,9 @@ impl Persons {
         }
         let found = emails(key, |address| self.masked(Personal::Other, address));
         let found = numbers(&found, |run| self.number(None, run));
-        match found != key || (self.is_known(key) && !is_usual_key(key)) {
+        match found != key
+            || (self.is_known(&key.replace(['_', '.', '-'], " ")) && !is_usual_key(key))
+        {
             true => self.masked(Personal::Text, key),
             false => found,
         }
@@ -209,16 +215,24 @@ impl Persons {
     ) -> String {
         if let Some(inner) = (depth > 0).then(|| Inner::of(personal, value)).flatten() {
             let before = through_escapes(inner.before, |text| self.plain_value(None, text, false));
-            let body = self.body_within(&inner.body, inner.is_form, depth - 1);
-            return match inner.is_base64 {
-                true => STANDARD.encode(body),
-                false => before + &body,
-            };
+            let body = self.body_within(inner.body, inner.is_form, depth - 1);
+            return before + &body;
         }
         if is_test_mark(value) || (self.labels.contains(value) && !self.is_known(value)) {
             return value.to_owned();
         }
-        let value = without_encoded_words(value);
+        let mut decoded = String::new();
+        let mut taken = 0;
+        for encoded in Encoded::all(value).filter(|_| depth > 0) {
+            let other = self.value_within(None, &encoded.text, is_whole, depth - 1);
+            if other != encoded.text {
+                decoded += &value[taken..encoded.at.start];
+                decoded += &encoded.of(&other);
+                taken = encoded.at.end;
+            }
+        }
+        decoded += &value[taken..];
+        let value = without_encoded_words(&decoded);
         through_escapes(&value, |value| self.plain_value(personal, value, is_whole))
     }
 
@@ -304,11 +318,57 @@ impl Persons {
 
 /// A body within a value.
 struct Inner<'v> {
-    body: Cow<'v, str>,
+    body: &'v str,
     is_form: bool,
     /// What stands before it: the address, if it is the query of one.
     before: &'v str,
-    is_base64: bool,
+}
+
+/// A text in Base64 within a value: alone, in a token (JWT) or in an address (`data:`).
+struct Encoded {
+    at: Range<usize>,
+    text: String,
+    is_for_addresses: bool,
+    is_padded: bool,
+}
+
+impl Encoded {
+    /// Characters of the shortest.
+    const SHORTEST: usize = 12;
+
+    fn all(value: &str) -> impl Iterator<Item = Self> {
+        let is_sign = |one: char| one.is_ascii_alphanumeric() || "+/-_".contains(one);
+        let runs = value.split(move |one| !is_sign(one));
+        let runs = runs.filter(|run| run.len() >= Self::SHORTEST);
+        runs.filter_map(|run| {
+            let start = run.as_ptr().addr() - value.as_ptr().addr();
+            let end = start + run.len();
+            let padding = value[end..].bytes().take(2).take_while(|one| *one == b'=');
+            let padding = padding.count();
+            let is_for_addresses = run.contains(['-', '_']);
+            let text = match is_for_addresses {
+                true => URL_SAFE_NO_PAD.decode(run),
+                false => STANDARD_NO_PAD.decode(run),
+            };
+            let text = String::from_utf8(text.ok()?).ok()?;
+            let is_text = |one: char| !one.is_control() || one.is_whitespace();
+            text.chars().all(is_text).then_some(Self {
+                at: start..end + padding,
+                text,
+                is_for_addresses,
+                is_padded: padding > 0,
+            })
+        })
+    }
+
+    fn of(&self, text: &str) -> String {
+        match (self.is_for_addresses, self.is_padded) {
+            (true, false) => URL_SAFE_NO_PAD.encode(text),
+            (true, true) => URL_SAFE.encode(text),
+            (false, false) => STANDARD_NO_PAD.encode(text),
+            (false, true) => STANDARD.encode(text),
+        }
+    }
 }
 
 impl<'v> Inner<'v> {
@@ -318,10 +378,9 @@ impl<'v> Inner<'v> {
             body,
             is_form: false,
             before: "",
-            is_base64: false,
         };
         if is_json(value) {
-            return Some(inner(Cow::Borrowed(value)));
+            return Some(inner(value));
         }
         if let Some(at) = value.find('?')
             && value[..at].contains("://")
@@ -331,18 +390,11 @@ impl<'v> Inner<'v> {
             return Some(Self {
                 is_form: true,
                 before: &value[..=at],
-                ..inner(Cow::Borrowed(&value[at + 1..]))
+                ..inner(&value[at + 1..])
             });
         }
-        if personal.is_none() && (value.contains("</") || value.contains('\n')) {
-            return Some(inner(Cow::Borrowed(value)));
-        }
-        let decoded = STANDARD.decode(value).ok().map(String::from_utf8)?;
-        let body = decoded.ok().filter(|text| is_json(text))?;
-        Some(Self {
-            is_base64: true,
-            ..inner(Cow::Owned(body))
-        })
+        let is_mail = personal.is_none() && (value.contains("</") || value.contains('\n'));
+        is_mail.then(|| inner(value))
     }
 }
 
@@ -683,6 +735,54 @@ mod tests {
             "first=Rui&x=Oi+Bia&payload=%7B%22y%22%3A%22Prado%22%7D&lang=de",
             true,
             "first=Xxx&x=Xx+Xxx&payload=%7B%22y%22%3A%22Xxxxx%22%7D&lang=de",
+        );
+    }
+
+    #[test]
+    fn persons_in_base64_and_in_keys_of_their_names_are_masked() {
+        let lead = [("name", "Rosa Lima"), ("email", "rosa@example.com")];
+        let token = format!(
+            "{}.{}.c2ln",
+            URL_SAFE_NO_PAD.encode("{\"alg\":1}"),
+            URL_SAFE_NO_PAD.encode("{\"sub\":\"rosa@example.com\"}")
+        );
+        let address = STANDARD.encode("rosa@example.com");
+        let twice = STANDARD.encode(&address);
+        let values = [
+            address.clone(),
+            token,
+            format!("data:text/plain;base64,{address}"),
+            twice,
+        ];
+        let mut persons = Persons::default();
+        lead.iter()
+            .for_each(|(name, value)| persons.learn(name, value));
+        for value in values {
+            let body = serde_json::json!({"x": value}).to_string();
+            let masked: serde_json::Value =
+                serde_json::from_str(&persons.body(&body, false)).expect("JSON");
+            let masked = masked["x"].as_str().expect("a text");
+            assert_ne!(masked, value);
+            let mut texts: Vec<String> = Encoded::all(masked).map(|one| one.text).collect();
+            for _ in 0..2 {
+                let inner: Vec<String> = texts
+                    .iter()
+                    .flat_map(|text| Encoded::all(text))
+                    .map(|one| one.text)
+                    .collect();
+                texts.extend(inner);
+            }
+            assert!(
+                !texts.is_empty() && texts.iter().all(|text| !text.contains("rosa")),
+                "{texts:?}"
+            );
+        }
+        for key in ["rosa_lima", "rosa.lima", "Rosa-Lima"] {
+            assert!(!persons.key(key).to_lowercase().contains("rosa"), "{key}");
+        }
+        assert_eq!(
+            persons.value("x", "cm9zYWRvcy12ZW50b3M"),
+            "cm9zYWRvcy12ZW50b3M"
         );
     }
 
