@@ -118,6 +118,11 @@ async fn the_doctor_checks_the_store_without_a_service_and_with_one(on: On) {
     let own: Value = serde_json::from_str(&own).unwrap();
     has(&report, "tls", own["gateway"].text());
     assert!(service.stop());
+    std::fs::write(folder.path().join("service.json"), own.to_string()).unwrap();
+    has(&doctor(), "service", "No service runs");
+    // Addresses of a service that runs.
+    let lock = std::fs::File::open(folder.path().join("leadhost.lock")).unwrap();
+    lock.lock().unwrap();
     let away = json!({
         "admin": "127.0.0.1:1", "secret": "", "data": "127.0.0.1:2", "gateway": "0.0.0.0:19180",
     });
@@ -126,6 +131,7 @@ async fn the_doctor_checks_the_store_without_a_service_and_with_one(on: On) {
     let warned = "plain HTTP on 0.0.0.0:19180, which other machines may reach";
     has(&report, "tls", warned);
     std::fs::remove_file(folder.path().join("service.json")).unwrap();
+    drop(lock);
     let wrong = folder.path().join("wrong.toml");
     std::fs::write(&wrong, "[server]\nnope = 1\n").unwrap();
     let doctor = format!("doctor --config {}", wrong.display());

@@ -1,10 +1,12 @@
 //! A disk that is really full: a small file system, if the machine lets the test
-//! mount one. Reads still work, writes are refused with a reason, and once there
-//! is room the service accepts leads as before.
+//! mount one. Reads still work, also after a start, writes are refused with a reason, and once there
+//! is room the service accepts leads as before. A log that fills the disk is moved with the help of the reserve.
 
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
+
+use rusqlite::Connection;
 
 use leadhost_tests::load::{export, post};
 use leadhost_tests::{Hosts, On, Service, eventually, figures, has, left_out};
@@ -13,7 +15,7 @@ use leadhost_tests::{Hosts, On, Service, eventually, figures, has, left_out};
 struct SmallDisk(tempfile::TempDir);
 
 impl SmallDisk {
-    /// `None` if mounting is not permitted.
+    /// `None` if mounting is not permitted, which the run says.
     fn mount(mebibytes: u32) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a folder");
         let mounted = Command::new("mount")
@@ -21,7 +23,18 @@ impl SmallDisk {
             .arg(folder.path())
             .output()
             .is_ok_and(|output| output.status.success());
+        if !mounted {
+            left_out(
+                "no small file system can be mounted here; other tests cover it by the store's own bound",
+            );
+        }
         mounted.then_some(Self(folder))
+    }
+
+    /// A service with a connection whose data folder is on it.
+    async fn hosts(&self) -> Hosts {
+        let folder = tempfile::tempdir_in(self.0.path()).expect("a folder");
+        Hosts::portal(On::Sqlite).folder(folder).apply().await
     }
 }
 
@@ -35,13 +48,9 @@ impl Drop for SmallDisk {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there_is_room() {
     let Some(disk) = SmallDisk::mount(32) else {
-        left_out(
-            "no small file system can be mounted here; other tests cover it by the store's own bound",
-        );
         return;
     };
-    let folder = tempfile::tempdir_in(disk.0.path()).expect("a folder");
-    let hosts = Hosts::portal(On::Sqlite).folder(folder).apply().await;
+    let hosts = disk.hosts().await;
     let (path, key) = (hosts.ingest("portal"), hosts.workspace_key());
     let service = hosts.start(0).await;
 
@@ -93,6 +102,75 @@ async fn a_full_disk_refuses_only_writes_and_leads_are_accepted_again_once_there
         acknowledged.len()
     );
     figures::record("full", Some(&On::Sqlite), None, &figure);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_starts_on_a_full_disk_serves_reads_and_accepts_leads_once_there_is_room() {
+    let Some(disk) = SmallDisk::mount(32) else {
+        return;
+    };
+    let hosts = disk.hosts().await;
+    let (path, key) = (hosts.ingest("portal"), hosts.workspace_key());
+    let mut acknowledged = Vec::new();
+    let service = hosts.start(0).await;
+    assert!(take(&service, &path, "before", &mut acknowledged).await);
+    let filler = hosts.folder(0).join("filler");
+    fill(&filler);
+    service.stop();
+
+    let service = hosts.start(0).await;
+    assert!(!take(&service, &path, "while", &mut Vec::new()).await);
+    let seen = export(service.address("data"), key).await;
+    assert!(seen.contains_key("before"), "{seen:?}");
+    let live = service.ask("gateway", "GET", "/health/live").send().await;
+    assert_eq!(live.status, 200);
+    let ready = service.ask("gateway", "GET", "/health/ready").send().await;
+    has!(ready.text(), "no room left on the disk");
+    let said = service.run(&["status"]);
+    has!(said, "free space on the disk of the data folder");
+    assert!(service.log().contains("disk is full, writes are refused"));
+
+    std::fs::remove_file(&filler).expect("the filler is there");
+    eventually("leads are accepted without another start", async || {
+        take(&service, &path, "after", &mut acknowledged).await
+    })
+    .await;
+    // The room is kept again for the next time.
+    let reserve = hosts.folder(0).join("leadhost.reserve");
+    assert!(reserve.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_fills_the_disk_is_moved_with_the_room_of_the_reserve() {
+    let Some(disk) = SmallDisk::mount(64) else {
+        return;
+    };
+    let hosts = disk.hosts().await;
+    let path = hosts.ingest("portal");
+    let service = hosts.start(0).await;
+    let file = hosts.folder(0).join("leadhost.db");
+    // A reader keeps the log: what it does not need grows, and the file of the database does not.
+    let reader = Connection::open(&file).expect("the store");
+    reader
+        .execute_batch("begin; select * from store")
+        .expect("it reads");
+    let log = || std::fs::metadata(file.with_extension("db-wal")).map_or(0, |log| log.len());
+    let mut number = 0;
+    let mut post = async || {
+        number += 1;
+        assert!(number < 20_000, "the log grows until the disk is full");
+        take(&service, &path, &number.to_string(), &mut Vec::new()).await
+    };
+    while log() < 16 << 20 {
+        assert!(post().await);
+    }
+    // Nobody can remove this: it stands for a small volume.
+    fill(&hosts.folder(0).join("filler"));
+    while post().await {}
+
+    drop(reader);
+    eventually("the log is moved and leads are accepted", &mut post).await;
+    assert!(log() < 16 << 20);
 }
 
 /// Sends a lead. Returns whether it was acknowledged.

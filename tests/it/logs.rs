@@ -6,7 +6,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::Method;
 use leadhost_tests::client::{Answer, Ask};
@@ -229,6 +229,54 @@ fn traced_once(log: &str) {
     assert!(lines > 0, "{log}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_with_401_are_a_line_a_second_with_a_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::start(folder.path(), &[]);
+    let began = Instant::now();
+    for _ in 0..100 {
+        service
+            .ask("gateway", "GET", "/deal")
+            .send()
+            .await
+            .expect(401);
+    }
+    let seconds = usize::try_from(began.elapsed().as_secs()).unwrap();
+    // Its line comes after theirs.
+    service
+        .ask("gateway", "GET", "/nothing")
+        .send()
+        .await
+        .expect(404);
+    eventually("the last line is written", async || {
+        service.log().contains("status=404")
+    })
+    .await;
+    let log = service.log();
+    let lines = log
+        .lines()
+        .filter(|line| line.contains("status=401"))
+        .count();
+    assert!(
+        (1..=seconds + 1).contains(&lines),
+        "{lines} lines in {seconds} s"
+    );
+    // The next line says how many had none.
+    eventually("those without a line are counted", async || {
+        service
+            .ask("gateway", "GET", "/deal")
+            .send()
+            .await
+            .expect(401);
+        let log = service.log();
+        let counts = log.split("refused_since_last_line=").skip(1);
+        let counts =
+            counts.filter_map(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
+        counts.sum::<usize>() + log.matches("status=401").count() > 100
+    })
+    .await;
+}
+
 /// A service the reader of whose log stands still after the start. It is killed when it is dropped.
 struct Unread {
     program: Child,
@@ -308,6 +356,9 @@ async fn requests_probes_and_a_stop_do_not_wait_for_the_reader_of_the_log() {
             unread.answer(surface, probe).await.expect(200);
         }
     }
+    let said = service::leadhost(folder.path(), "status").stdout;
+    let said = String::from_utf8(said).unwrap();
+    has!(said, "the log lost ", "because nothing reads it");
     unread.terminate();
     assert!(unread.ended().success());
 }

@@ -2,6 +2,7 @@
 //! values no field reads. They have paths and no values. Phones and e-mail addresses that no field
 //! reads are noted without `explain`, too.
 
+use leadhost_sdk::nothing::is_nothing;
 use leadhost_sdk::path::{joined, key};
 use leadhost_sdk::{
     Lead, digits, is_absent,
@@ -10,9 +11,9 @@ use leadhost_sdk::{
 };
 
 use crate::fold::fold;
-use crate::heuristics::{is_others, is_unread_phone, looks_like_email};
-use crate::people;
+use crate::heuristics::{is_others, is_unread_phone, looks_like_email, looks_like_phone};
 use crate::record::Record;
+use crate::{names, people};
 
 /// What every note of an explanation begins with; JSON follows.
 pub const MARK: &str = "explain: ";
@@ -203,7 +204,7 @@ const MAX_LOOKED_AT: usize = 2_000;
 /// left out, and so are those that the lead has anyway. `noted`: the places of people that another note
 /// has.
 pub fn unread_contacts(record: &Record<'_>, lead: &Lead, noted: &[String]) -> Vec<String> {
-    let mut paths = unread(record, Some(lead));
+    let mut paths = unread(record, Some(lead)).paths;
     paths.retain(|path| {
         let is_in = |place: &String| {
             let rest = path.strip_prefix(place.as_str());
@@ -215,20 +216,22 @@ pub fn unread_contacts(record: &Record<'_>, lead: &Lead, noted: &[String]) -> Ve
 }
 
 /// Returns such paths of an item that is no lead, also those under names for other people: one of
-/// them may be the lead.
-pub fn unread_without_lead(record: &Record<'_>) -> Vec<String> {
-    unread(record, None)
+/// them may be the lead. And the paths of values under usual names of a phone or an address that are neither.
+pub fn unread_without_lead(record: &Record<'_>) -> (Vec<String>, Vec<String>) {
+    let found = unread(record, None);
+    (found.paths, found.unreadable)
 }
 
-fn unread(record: &Record<'_>, lead: Option<&Lead>) -> Vec<String> {
+fn unread<'r, 'a>(record: &'r Record<'a>, lead: Option<&'r Lead>) -> UnreadContacts<'r, 'a> {
     let mut found = UnreadContacts {
         record,
         lead,
         left: MAX_LOOKED_AT,
         paths: Vec::new(),
+        unreadable: Vec::new(),
     };
     found.collect(record.item, "", "", false);
-    found.paths
+    found
 }
 
 struct UnreadContacts<'r, 'a> {
@@ -237,6 +240,7 @@ struct UnreadContacts<'r, 'a> {
     lead: Option<&'r Lead>,
     left: usize,
     paths: Vec<String>,
+    unreadable: Vec<String>,
 }
 
 impl UnreadContacts<'_, '_> {
@@ -244,6 +248,9 @@ impl UnreadContacts<'_, '_> {
     fn collect(&mut self, value: &Value, name: &str, path: &str, in_business: bool) {
         let is_full = self.paths.len() == MAX_PATHS || self.left == 0;
         let is_anothers = self.lead.is_some() && is_others(name);
+        if self.unreadable.len() < MAX_PATHS && is_unreadable(name, value) {
+            self.unreadable.push(cut(path.to_owned()));
+        }
         if is_full || self.record.is_used(value) || is_anothers {
             return;
         }
@@ -289,6 +296,14 @@ impl UnreadContacts<'_, '_> {
         emails.any(|email| email.trim().eq_ignore_ascii_case(text.trim()))
             || !looks_like_email(text) && lead.phones.iter().any(is_same)
     }
+}
+
+fn is_unreadable(name: &str, value: &Value) -> bool {
+    let is_contact = names::PHONES.contains(&name) || names::EMAILS.contains(&name);
+    is_contact
+        && text_of(value).is_some_and(|text| {
+            !is_nothing(&text) && !looks_like_email(&text) && !looks_like_phone(&text)
+        })
 }
 
 /// Returns the path from a value to one within it, as a configuration writes it. The parser bounds

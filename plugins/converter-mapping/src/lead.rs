@@ -87,7 +87,7 @@ pub fn item(
     let item = read(config, &mut record, path, &mut left_out, &mut explained);
     let unread = match &item.outcome {
         Outcome::Lead(lead) if is_explained => explain::unread_contacts(&record, lead, &left_out),
-        Outcome::Ignored(_) if is_explained => explain::unread_without_lead(&record),
+        Outcome::Ignored(_) if is_explained => explain::unread_without_lead(&record).0,
         _ => Vec::new(),
     };
     let read = ReadItem {
@@ -304,17 +304,17 @@ fn text<'a>(
 
 /// Returns the outcome of an item that names no person: ignored if it is an event or
 /// points to a lead that is elsewhere; else a lead that could not be read. `unread`: the paths of
-/// contacts that no field reads; with them, an id does not point elsewhere.
+/// contacts that no field reads; with them, an id does not point elsewhere. And of values that are no contacts.
 fn item_without_person(
     event: bool,
     has_id: bool,
-    unread: impl Fn() -> Vec<String>,
+    unread: impl Fn() -> (Vec<String>, Vec<String>),
     path: &str,
 ) -> Item {
     if event {
         return Item::ignored("an event that names no person");
     }
-    let unread = unread();
+    let (unread, unreadable) = unread();
     if !unread.is_empty() {
         let what = if has_id {
             "only an id is under a usual name"
@@ -332,10 +332,14 @@ fn item_without_person(
             "an id that names no person: a pointer or a change of a known lead; configure `externalId` to accept it as a lead",
         );
     }
-    Item::invalid(
-        "no phone, e-mail address or id is under a usual name; say under `fields` where they are",
-        path,
-    )
+    let problem = match &unreadable[..] {
+        [] => "no phone, e-mail address or id is under a usual name; say under `fields` where they are".to_owned(),
+        paths => format!(
+            "no phone or e-mail address can be read from what is under {}, and no id is under a usual name: correct it at the source, or say under `fields` where they are",
+            quoted(paths)
+        ),
+    };
+    Item::invalid(problem, path)
 }
 
 fn attributes(

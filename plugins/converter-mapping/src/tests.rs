@@ -144,6 +144,24 @@ fn a_value_of_which_the_options_leave_nothing_is_left_unread() {
 }
 
 #[test]
+fn a_refusal_names_usual_fields_whose_values_are_no_contacts() {
+    let refused = |body: Value| {
+        let (items, _) = converted(json!({}), &body.to_string());
+        items[0]["invalid"]["message"].as_str().unwrap().to_owned()
+    };
+    let said = refused(json!({"Celular": "call me", "email": "ana at example.com", "note": "x"}));
+    assert!(
+        said.contains("can be read from what is under `Celular`, `email`,"),
+        "{said}"
+    );
+    let said = refused(json!({"email": "null", "telefone": "", "note": "x"}));
+    assert!(
+        said.starts_with("no phone, e-mail address or id is under a usual name;"),
+        "{said}"
+    );
+}
+
+#[test]
 fn an_id_beside_contacts_that_are_not_read_is_no_pointer() {
     let outcome = |body: Value| {
         let (items, notes) = converted(json!({}), &body.to_string());

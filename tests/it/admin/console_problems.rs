@@ -1,6 +1,6 @@
 //! Problems on the first page of the console and on the pages behind it: an operator learns what to do.
 
-use leadhost_domain::connection::EndedChange;
+use leadhost_domain::connection::{EndedChange, LEAD_PARTS};
 use leadhost_domain::plugin::Digest;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, Json, On, eventually, fields, has, lacks, until};
@@ -91,7 +91,7 @@ async fn a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliverie
             since: change.since,
             until: host.app.core.clock.now(),
             digest: digest.cloned(),
-            fields: [true; 6],
+            fields: [true; LEAD_PARTS],
             differences: Vec::new(),
         };
         let found =

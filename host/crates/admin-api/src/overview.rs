@@ -200,6 +200,14 @@ impl ServiceOverview {
             found.push(ServiceProblem::new(what, "doctor", SERVICE_PAGE));
         }
         found.extend(self.status.log.and_then(log_problem));
+        found.extend(self.status.lost_log_lines.map(|lines| {
+            let what = format!(
+                "the log lost {} since the start of the host {}, the last one within minutes, because nothing reads it: let what reads its standard error go on (journald, the container's log driver, a pipe or a terminal), or restart the service with another",
+                counted(lines, "line", "lines"),
+                self.status.host.name,
+            );
+            ServiceProblem::new(what, "doctor", SERVICE_PAGE)
+        }));
         found.extend(self.certificate_problem());
         found.extend(self.status.refused.iter().filter_map(refused_problem));
         found
@@ -1516,6 +1524,19 @@ mod tests {
             over[0].what.contains("has expired") && over[0].is_severe,
             "{over:?}"
         );
+    }
+
+    #[test]
+    fn lost_lines_of_the_log_are_a_problem_while_they_are_lost() {
+        let mut overview = overview();
+        overview.status.lost_log_lines = Some(12);
+        let found = overview.problems();
+        assert!(
+            found[0].what.starts_with("the log lost 12 lines since"),
+            "{found:?}"
+        );
+        overview.status.lost_log_lines = None;
+        assert_eq!(overview.problems(), []);
     }
 
     #[test]

@@ -43,6 +43,10 @@ pub struct ServiceStatus {
     /// release.
     #[serde(default)]
     pub log: Option<LogUsage>,
+    /// The lines of this host's log that were lost since its start, while its reader stands still or has closed it. Null
+    /// if none was within the last minutes.
+    #[serde(default)]
+    pub lost_log_lines: Option<u64>,
     /// When the TLS certificate of this host ends. Null without TLS, or if it cannot be read.
     #[serde(default)]
     pub certificate_ends_at: Option<Micros>,

@@ -220,6 +220,9 @@ pub struct SourceChangePart {
     pub differences: Vec<String>,
 }
 
+/// The shares of leads that are watched.
+pub const LEAD_PARTS: usize = 7;
+
 /// A change of leads that is over. Its deliveries are as they were converted then, until they are replayed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedChange {
@@ -229,8 +232,8 @@ pub struct EndedChange {
     /// The version that is blamed: only what it converted is left. `None`: whatever was received then.
     pub digest: Option<Digest>,
     /// What the leads lost: whether that is the lead itself, the name, the phone, the e-mail address, the
-    /// external id, the listing.
-    pub fields: [bool; 6],
+    /// external id, the listing, and the phone or the e-mail address.
+    pub fields: [bool; LEAD_PARTS],
     /// Each difference, for people.
     pub differences: Vec<String>,
 }

@@ -209,7 +209,8 @@ pub const TURNS_PER_WRITE: usize = 2;
 /// How long after another connection's delivery a connection counts as one of several.
 pub const SEVERAL_FOR: Duration = Duration::from_secs(10);
 
-/// Writes that wait for the writer. Each connection has a share; beyond it, requests get 503.
+/// Writes waiting for the writer. Each connection has a share of them. Past it requests
+/// get 503.
 pub const WRITES_WAITING: usize = 8_192;
 
 /// How long a delivery waits for a place among them before it is refused.
@@ -359,6 +360,10 @@ pub const KEY_USES_EVERY: Duration = Duration::from_secs(15);
 /// Bytes of log lines that wait for the reader of the log: some thousands of requests. As many
 /// again may be with the thread that writes them.
 pub const LOG_BYTES_WAITING: usize = 1 << 20;
+
+/// How long operators see that lines of the log are lost, after the last one: a service with little to do loses one
+/// now and then.
+pub const LOG_LOSS_SHOWN: Duration = Duration::from_mins(5);
 
 /// How long the end of the process waits until the log's last lines are written: the reader of the log may be
 /// what is blocked.
@@ -585,6 +590,10 @@ pub const ROWS_PER_PAGE: u32 = 50;
 /// Bytes that the data folder's disk must have free for the host to report ready: a commit
 /// of the largest deliveries and the log around it.
 pub const DISK_RESERVE_BYTES: u64 = 8 << 20;
+
+/// Bytes of the file that is removed when the disk is full: what a checkpoint adds to the database file for the commits
+/// since the one before, with pages to spare for the small files of the data folder.
+pub const RESERVE_FILE_BYTES: usize = 4 << 20;
 
 /// Time that one operation on a networked store may take. Past it the caller gets 503.
 pub const STORE_DEADLINE: Duration = Duration::from_secs(8);

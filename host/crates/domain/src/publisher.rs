@@ -73,7 +73,7 @@ impl TryFrom<String> for TrustedKeys {
         let key = |text| {
             PublicKey::parse(text).ok_or_else(|| {
                 format!(
-                    "`{text}` is not a public key: expected `{PREFIX}` and 64 hexadecimal digits, as `leadhost plugin keygen` prints it"
+                    "`{text}` is not a public key: expected `{PREFIX}` and 64 hexadecimal digits, as `leadhost plugin keygen` prints it, and a comma between two keys, without brackets or quotes"
                 )
             })
         };

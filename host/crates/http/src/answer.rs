@@ -18,6 +18,7 @@ use super::encoding;
 use crate::prelude::*;
 
 use super::endpoints::health;
+use super::error::UNAUTHORIZED;
 use super::head;
 use super::io::ConnectionProgress;
 use super::peer;
@@ -129,6 +130,14 @@ pub async fn answer(
             return reply;
         }
 
+        let mut more = None;
+        if status == 401 {
+            UNAUTHORIZED.log(|omitted| more = Some(omitted));
+            if more.is_none() {
+                return reply;
+            }
+        }
+
         macro_rules! log {
             ($level:ident) => {
                 tracing::$level!(
@@ -137,6 +146,7 @@ pub async fn answer(
                     status,
                     bytes = reply.body().bytes(),
                     micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+                    refused_since_last_line = more,
                     "answered",
                 )
             };

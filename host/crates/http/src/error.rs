@@ -591,13 +591,16 @@ impl std::fmt::Display for Chain<'_> {
 }
 
 /// Rate-limits a log line that many requests would write at once, and counts the omitted lines.
-struct LogRateLimit {
+pub struct LogRateLimit {
     every: Duration,
     last: Mutex<Option<(Instant, u64)>>,
 }
 
 /// A store that does not answer refuses every request.
 static STORE: LogRateLimit = LogRateLimit::every(Duration::from_secs(1));
+
+/// A sender with a wrong secret sends all its deliveries again and again.
+pub static UNAUTHORIZED: LogRateLimit = LogRateLimit::every(Duration::from_secs(1));
 
 impl LogRateLimit {
     const fn every(every: Duration) -> Self {
@@ -609,7 +612,7 @@ impl LogRateLimit {
 
     /// Calls `log` with the number of events since the last call, unless that was less than
     /// `every` ago.
-    fn log(&self, log: impl FnOnce(u64)) {
+    pub fn log(&self, log: impl FnOnce(u64)) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match last.as_mut() {
             Some((since, more)) if since.elapsed() < self.every => *more += 1,

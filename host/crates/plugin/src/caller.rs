@@ -1,6 +1,5 @@
 //! On whose behalf a task works: one caller of the admin API, or the service itself. The trials and
-//! comparisons of a caller take turns with those of others, and share a lane of their own, so that they
-//! delay nobody else's.
+//! comparisons of callers take turns, and share a lane of their own, so that they delay nobody else's.
 
 use std::borrow::Cow;
 
@@ -8,7 +7,7 @@ use tokio::task::futures::TaskLocalFuture;
 
 use crate::prelude::*;
 
-/// The lane of trials, beside those of the connections. Each caller has one of its own.
+/// The lane of trials, beside the lanes of connections. Each caller has one of its own.
 pub const TRIAL_LANE: &str = "(trial)";
 
 /// The id of a caller's key.

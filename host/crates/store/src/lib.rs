@@ -149,27 +149,32 @@ const DATABASE_FILE: &str = "leadhost.db";
 /// Opens the store without a record of its earlier state. Only this module knows which
 /// kinds of store exist.
 pub async fn open(location: &StoreLocation, clock: SharedClock) -> Result<Arc<Store>, StoreError> {
-    open_with(location, clock, HighWaterMark::in_memory()).await
+    open_with(location, clock, None).await
 }
 
 /// Opens the store and compares it with the high-water mark of its last known state in this
-/// folder. After a restore or a failover, writing begins later.
+/// folder. After a restore or a failover, writing begins later. Beside a file, a reserve keeps room on the disk.
 pub async fn open_remembered(
     location: &StoreLocation,
     clock: SharedClock,
     folder: &Path,
 ) -> Result<Arc<Store>, StoreError> {
-    open_with(location, clock, HighWaterMark::in_folder(folder)?).await
+    open_with(location, clock, Some(folder)).await
 }
 
 async fn open_with(
     location: &StoreLocation,
     clock: SharedClock,
-    high_water_mark: Arc<HighWaterMark>,
+    remembered_in: Option<&Path>,
 ) -> Result<Arc<Store>, StoreError> {
+    let high_water_mark = match remembered_in {
+        Some(folder) => HighWaterMark::in_folder(folder)?,
+        None => HighWaterMark::in_memory(),
+    };
     let (database, id) = match location {
         StoreLocation::File(file) => {
-            let (db, id) = sqlite::open(file, &clock, high_water_mark).await?;
+            let (db, id) =
+                sqlite::open(file, &clock, high_water_mark, remembered_in.is_some()).await?;
             (Database::Sqlite(db), id)
         }
         StoreLocation::Postgres { url, connections } => {
@@ -184,7 +189,7 @@ async fn open_with(
 /// Opens the store in this SQLite file, and creates it if it does not exist. The log and a
 /// lock file, which keeps other processes out, lie beside it.
 pub async fn open_sqlite(path: &Path, clock: SharedClock) -> Result<Arc<Store>, StoreError> {
-    let (db, id) = sqlite::open(path, &clock, HighWaterMark::in_memory()).await?;
+    let (db, id) = sqlite::open(path, &clock, HighWaterMark::in_memory(), false).await?;
     Ok(Store::new(Database::Sqlite(db), clock, id))
 }
 
@@ -210,6 +215,12 @@ pub fn lock_folder(folder: &Path, location: &StoreLocation) -> Result<Option<Fil
     }
     let what = format!("the data folder {}", folder.display());
     lock_file::hold(&path, what).map(Some)
+}
+
+/// Returns whether a service holds the lock of this data folder.
+pub fn is_folder_locked(folder: &Path) -> bool {
+    let lock = File::open(lock_file::beside(&folder.join(DATABASE_FILE)));
+    lock.is_ok_and(|lock| lock.try_lock_shared().is_err())
 }
 
 /// Copies a store of one file into a new file, whether a service is running on it or not.

@@ -75,9 +75,11 @@ fn hold_if(
         }
         Err(TryLockError::Error(error)) => return Err(fail("lock", error)),
     }
-    file.set_len(0)
-        .and_then(|()| file.rewind())
-        .and_then(|()| write!(file, "{}", std::process::id()))
+    // In place: a full disk may not give the file another block for the one that it frees.
+    let id = std::process::id().to_string();
+    file.rewind()
+        .and_then(|()| file.write_all(id.as_bytes()))
+        .and_then(|()| file.set_len(id.len() as u64))
         .map_err(|error| fail("write", error))?;
     Ok(file)
 }

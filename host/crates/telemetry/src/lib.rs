@@ -24,7 +24,7 @@ mod traces;
 
 pub use analytics::RunEnd;
 pub use http::HttpMetrics;
-pub use log::{BadFilter, Log, flush_log, init_logging, init_with};
+pub use log::{BadFilter, Log, flush_log, init_logging, init_with, lost_log_lines};
 pub use messaging::{NotificationOutcome, TemplateListOutcome};
 pub use metrics::Metrics;
 pub use otlp::TraceExport;

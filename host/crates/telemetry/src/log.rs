@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -46,6 +46,13 @@ impl Drop for Log {
     fn drop(&mut self) {
         flush_log();
     }
+}
+
+/// Returns the lines that were lost since the start, if one was within [`limits::LOG_LOSS_SHOWN`].
+pub fn lost_log_lines() -> Option<u64> {
+    let lost_at = LINES.lock().lost_at?;
+    let is_recent = lost_at.elapsed() < limits::LOG_LOSS_SHOWN;
+    is_recent.then(|| LINES.lost.load(Ordering::Relaxed))
 }
 
 /// Returns when all lines are written, or [`limits::LOG_FLUSH`] has passed.
@@ -135,6 +142,8 @@ struct WaitingLines {
     bytes: usize,
     /// Lines that found no room since the last report.
     dropped: u64,
+    /// When the last line was lost.
+    lost_at: Option<Instant>,
     /// Lines that were taken out are being written.
     is_writing: bool,
 }
@@ -146,6 +155,7 @@ impl LineQueue {
                 lines: Vec::new(),
                 bytes: 0,
                 dropped: 0,
+                lost_at: None,
                 is_writing: false,
             }),
             changed: Condvar::new(),
@@ -161,8 +171,7 @@ impl LineQueue {
         let mut waiting = self.lock();
         if waiting.bytes + line.len() > limits::LOG_BYTES_WAITING {
             waiting.dropped += 1;
-            self.lost.fetch_add(1, Ordering::Relaxed);
-            return;
+            return self.lose(&mut waiting);
         }
         waiting.bytes += line.len();
         waiting.lines.push(line);
@@ -181,10 +190,15 @@ impl LineQueue {
             }
             for line in lines {
                 if log.write_all(&line).is_err() {
-                    self.lost.fetch_add(1, Ordering::Relaxed);
+                    self.lose(&mut self.lock());
                 }
             }
         }
+    }
+
+    fn lose(&self, waiting: &mut WaitingLines) {
+        self.lost.fetch_add(1, Ordering::Relaxed);
+        waiting.lost_at = Some(Instant::now());
     }
 
     /// Waits for lines, and takes all of them, with the number of those that were dropped after them.

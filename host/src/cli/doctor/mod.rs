@@ -193,6 +193,10 @@ fn refuse_config(error: &ConfigError, findings: &mut Findings) {
 /// Returns the addresses that a running service has written to the folder. `None` if none runs, or they
 /// cannot be read.
 fn running(folder: &Path) -> Option<ServiceFile> {
+    // A crash leaves the addresses behind, and not the lock.
+    if !leadhost_store::is_folder_locked(folder) {
+        return None;
+    }
     let text = std::fs::read_to_string(folder.join(ADDRESSES_FILE)).ok()?;
     serde_json::from_str(&text).ok()
 }

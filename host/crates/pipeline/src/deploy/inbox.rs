@@ -152,7 +152,14 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
             tracing::info!(origin, plugin = %deployed.record.description.name, digest = digest.short(), "inbox file stored and activated")
         }
         Err(error) => {
-            tracing::error!(origin, digest = digest.short(), %error, "inbox file refused, nothing changed");
+            // With the command that takes the file in all the same, if there is one.
+            let reason = reason(pipeline, &error, origin).await;
+            tracing::error!(
+                origin,
+                digest = digest.short(),
+                error = reason,
+                "inbox file refused, nothing changed"
+            );
             pipeline.metrics.plugins.refused();
             let refusal = PluginRefusal {
                 origin: origin.to_owned(),
@@ -163,7 +170,7 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
                     }
                     _ => None,
                 },
-                reason: reason(pipeline, &error, origin).await,
+                reason,
                 at: pipeline.clock.now(),
                 overtaken_at: None,
             };

@@ -6,17 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use super::version;
 use crate::prelude::*;
+use leadhost_domain::connection::LEAD_PARTS;
 use leadhost_domain::{json, text};
 
 /// The watched shares: the first one of deliveries, the others of leads.
-pub(super) const FIELDS: [&str; 6] = [
+pub(super) const FIELDS: [&str; LEAD_PARTS] = [
     "deliveries with a lead",
     "leads with a name",
-    "leads with a phone",
-    "leads with an e-mail address",
+    PHONE,
+    EMAIL,
     "leads with an external id",
     "leads with a listing",
+    REACHABLE,
 ];
+
+pub(super) const PHONE: &str = "leads with a phone";
+pub(super) const EMAIL: &str = "leads with an e-mail address";
+/// A lead without either reaches nobody. The share falls with that of phones or of addresses, and alone when a little
+/// of both is lost.
+pub(super) const REACHABLE: &str = "leads with a phone or an e-mail address";
 
 /// Returns which of the watched shares a subject is. `None` for a path.
 pub(super) fn field(subject: &str) -> Option<usize> {
@@ -32,7 +40,7 @@ pub struct Counts {
     pub converted: u32,
     pub leads: u32,
     /// One count for each of `FIELDS`.
-    pub with: [u32; 6],
+    pub with: [u32; LEAD_PARTS],
     /// The version that converted the last one.
     pub version: String,
     /// Whether another version converted one before.
@@ -52,6 +60,8 @@ impl Counts {
     pub fn add_lead(&mut self, has: [bool; 5]) {
         self.leads += 1;
         self.with[0] = 1;
+        let [_, phone, email, ..] = has;
+        let has = has.into_iter().chain([phone || email]);
         for (count, has) in self.with[1..].iter_mut().zip(has) {
             *count += u32::from(has);
         }

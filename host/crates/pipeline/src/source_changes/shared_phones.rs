@@ -1,5 +1,5 @@
 //! The phones of the last leads of each connection: leads of people with other names that have one phone become
-//! one contact, such as those of a version that reads the phone of the broker. Only hashes are held.
+//! one contact, as when a version reads the broker's phone. Only hashes are held.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Mutex, PoisonError};

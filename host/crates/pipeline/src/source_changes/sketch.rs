@@ -5,17 +5,17 @@ use std::mem;
 
 use serde::{Deserialize, Serialize};
 
-use super::counts::{Counts, FIELDS, field};
+use super::counts::{Counts, EMAIL, FIELDS, PHONE, REACHABLE, field};
 use super::trial::TrialVerdict;
 use crate::prelude::*;
 use leadhost_domain::connection::{
-    ChangeCause, EndedChange, LeadFields, SourceChange, SourceChangePart,
+    ChangeCause, EndedChange, LEAD_PARTS, LeadFields, SourceChange, SourceChangePart,
 };
 
 /// The deliveries of the baseline that precede the first report of a change.
 const BASELINE: u32 = 200;
 
-/// The deliveries of the baseline of a young source, of which only a loss of a whole field is reported, and the
+/// The deliveries of the baseline of a young source, for which only the loss of a whole field is reported, and the
 /// percentage of leads that had it.
 const YOUNG_BASELINE: u32 = limits::YOUNG_SOURCE_LEADS;
 const MOST_LEADS: u64 = 50;
@@ -54,7 +54,7 @@ pub struct Sketch {
     /// The change of leads or bodies: until the deliveries are as usual again, the leads have all fields
     /// again, or the new form is the usual one.
     pub change: Option<SourceChange>,
-    /// The differences of the change that are not over, first the ones in leads. Their shares are the lowest
+    /// The differences of the change that are not over, of leads before paths. Their shares are the lowest
     /// ones that were reported.
     open: Vec<Difference>,
     /// The cause of the change, in words: the end of `what` in the change.
@@ -109,7 +109,7 @@ impl Sketch {
             None => self.baseline.clone(),
         };
         self.halves.iter().for_each(|half| counted.add(half));
-        let [_, name, phone, email, external_id, listing] = FIELDS.map(|field| {
+        let [_, name, phone, email, external_id, listing, _] = FIELDS.map(|field| {
             let share = counted.share(field)?;
             u8::try_from(share).ok()
         });
@@ -190,6 +190,11 @@ impl Sketch {
                 let (with, of) = counts.part(&subject);
                 of > 0 && with == 0 && !counts.is_full()
             };
+            // Those of phones and of addresses say more.
+            let is_said = |one: &Difference| one.subject == PHONE || one.subject == EMAIL;
+            if subject == REACHABLE && found.iter().any(is_said) {
+                continue;
+            }
             let is_field = field(&subject).is_some();
             let differs = match is_field {
                 true if is_young => {
@@ -298,7 +303,7 @@ impl Sketch {
                 since: one.began,
                 until,
                 digest: change.digest.clone().filter(|_| is_of_version),
-                fields: [false; 6],
+                fields: [false; LEAD_PARTS],
                 differences: vec![one.sentence()],
             };
             ended.fields[field] = true;
@@ -328,8 +333,7 @@ impl Sketch {
     fn report(&mut self, mut open: Vec<Difference>, at: Micros) -> News {
         let (base, [_, older, newer]) = (&self.baseline, &self.halves);
         let version = newer.version.clone();
-        // The version of a half is the one that converted its last delivery: in a canary that may be either
-        // one.
+        // A half has the version of its last delivery: in a canary that may be either one.
         let is_same = version.is_empty() || version == base.version && !newer.mixed;
         let is_other = self.change.is_some() && self.asked != version;
         let several = newer.mixed || older.version != version || is_other;

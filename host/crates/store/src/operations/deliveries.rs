@@ -311,7 +311,8 @@ and (own.status = 'rejected'
       or (:email::boolean and c.email is null)
       or (:external_id::boolean and i.external_id is null)
       or (:listing::boolean and l.product_id is null
-        and (l.props -> 'listings') is null)))))");
+        and (l.props -> 'listings') is null)
+      or (:reachable::boolean and c.phone_number is null and c.email is null)))))");
 
     // As for a count, the index finds the newest of the connection, and the rest is read of each. The newest of
     // each outcome come first, so that the limit cuts off none of a rare one.
@@ -589,11 +590,11 @@ impl Store {
         let (workspace, connection) = (connection.workspace, connection.id.clone());
         let change = change.clone();
         steps!(self.database.read_many(Of(&[workspace])), |tx| {
-            let [lead, name, phone, email, external_id, listing] = change.fields;
+            let [lead, name, phone, email, external_id, listing, reachable] = change.fields;
             let before = first_uuid_at(change.until.plus(Duration::from_millis(1)));
             let args = args! {
                 workspace, connection: &connection, from: first_uuid_at(change.since), before, rows,
-                digest: change.digest.as_ref(), lead, name, phone, email, external_id, listing
+                digest: change.digest.as_ref(), lead, name, phone, email, external_id, listing, reachable
             };
             tx.only(&LEFT, &args, |row| {
                 let (found, lacking): (u64, u64) = (row.get("found")?, row.get("lacking")?);

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use super::commits::Commits;
 use super::connections::SqliteOptions;
 use super::db::Db;
+use super::reserve::Reserve;
 use super::threads::beside;
 use crate::prelude::*;
 
@@ -26,23 +27,27 @@ const PATIENCE: Duration = Duration::from_millis(10);
 const LOGGED_EVERY: Duration = Duration::from_secs(60);
 
 /// Starts moving commits into the file. The thread ends with the store.
-pub fn start(db: &Db) {
+pub fn start(db: &Db, reserve: Option<Reserve>) {
     let (options, commits) = (db.options().clone(), Arc::clone(db.counted()));
     thread::Builder::new()
         .name("store-checkpoint".to_owned())
-        .spawn(move || keep_moving(&options, &commits))
+        .spawn(move || keep_moving(&options, &commits, reserve.as_ref()))
         .expect("the operating system gives a thread");
 }
 
-fn keep_moving(options: &SqliteOptions, commits: &Commits) {
+fn keep_moving(options: &SqliteOptions, commits: &Commits, reserve: Option<&Reserve>) {
     let log = options.log();
     let mut mover: Option<Mover> = None;
     let mut logged: Option<Instant> = None;
     let mut seen = 0;
     let mut rest = limits::CHECKPOINT_EVERY;
-    // A log that stayed large is truncated even without a further commit.
-    while (is_large(&log) || commits.past(seen)) && commits.rest(rest) {
+    // A log that stayed large is truncated even without a further commit, and so is every one while the disk is
+    // full.
+    while (is_large(&log) || commits.is_full() || commits.past(seen)) && commits.rest(rest) {
         let began = Instant::now();
+        if let (true, Some(reserve)) = (commits.has_lacked_room(), reserve) {
+            reserve.release_if_full(commits);
+        }
         let now = commits.count();
         let done = Mover::running(&mut mover, options).and_then(|mover| {
             if now == seen {
@@ -66,7 +71,17 @@ fn keep_moving(options: &SqliteOptions, commits: &Commits) {
                     logged = Some(Instant::now());
                 }
                 mover = None;
+                if let Some(reserve) = reserve
+                    && matches!(error, StoreError::Full)
+                {
+                    reserve.release_if_full(commits);
+                }
             }
+        }
+        if let Some(reserve) = reserve
+            && commits.is_full()
+        {
+            reserve.renew(commits);
         }
         rest = limits::CHECKPOINT_EVERY.saturating_sub(began.elapsed());
     }

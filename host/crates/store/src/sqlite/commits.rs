@@ -1,4 +1,4 @@
-//! The number of commits to the file, for which the thread of checkpoints waits.
+//! The number of commits to the file, for which the thread of checkpoints waits, and whether the disk is full.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,6 +16,10 @@ struct CommitState {
     /// A thread waits for the next commit. Otherwise a commit wakes none.
     is_awaited: bool,
     is_closed: bool,
+    /// A write has found no room since the thread of checkpoints asked last.
+    lacked_room: bool,
+    /// The disk is full: writes are refused until the thread of checkpoints finds room.
+    is_full: bool,
     log: LogState,
 }
 
@@ -43,6 +47,26 @@ impl Commits {
         }
     }
 
+    /// Notes that a write found no room, and wakes the thread that waits.
+    pub fn lacks_room(&self) {
+        self.state().lacked_room = true;
+        self.changed.notify_all();
+    }
+
+    /// Returns whether a write has found no room since the last call.
+    pub fn has_lacked_room(&self) -> bool {
+        std::mem::take(&mut self.state().lacked_room)
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.state().is_full
+    }
+
+    /// Returns whether that was different.
+    pub fn set_full(&self, is_full: bool) -> bool {
+        std::mem::replace(&mut self.state().is_full, is_full) != is_full
+    }
+
     /// Notes a checkpoint: the pages of the log, and how many of them are moved.
     pub fn checkpointed(&self, pages: u64, moved: u64, now: Instant) {
         let log = &mut self.state().log;
@@ -66,11 +90,13 @@ impl Commits {
         self.changed.notify_all();
     }
 
-    /// Waits for a commit after `seen`. Returns whether the store is still open.
+    /// Waits for a commit after `seen`, or for a write that finds no room. Returns whether the store is still open.
     pub fn past(&self, seen: u64) -> bool {
         let mut state = self.state();
         state.is_awaited = true;
-        let waits = |state: &mut CommitState| !state.is_closed && state.commits == seen;
+        let waits = |state: &mut CommitState| {
+            !state.is_closed && state.commits == seen && !state.lacked_room
+        };
         let state = self.changed.wait_while(state, waits);
         let mut state = state.unwrap_or_else(PoisonError::into_inner);
         state.is_awaited = false;

@@ -57,6 +57,9 @@ impl Db {
     /// is later than any that an earlier transaction read.
     pub async fn write(&self, steps: Steps) -> Result<(), StoreError> {
         self.high_water_mark.opens().await;
+        if self.commits.is_full() {
+            return Err(StoreError::Full);
+        }
         self.writing.run(JobLength::Short, steps).await
     }
 

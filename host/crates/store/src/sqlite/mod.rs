@@ -10,6 +10,7 @@ pub(super) mod db;
 pub(super) mod error;
 pub(super) mod examine;
 mod open;
+mod reserve;
 pub(super) mod run;
 mod single_host;
 pub(super) mod threads;
@@ -17,21 +18,27 @@ pub(super) mod threads;
 pub(super) use self::db::Db;
 pub(super) use self::open::{alone, leave, note_newest};
 
+use self::reserve::Reserve;
 use super::high_water_mark::{HighWaterMark, Mark};
 use crate::prelude::*;
 use leadhost_domain::clock::SharedClock;
 
 /// Opens the store in this file, and creates it if it does not exist. Compares it with the
-/// high-water mark of its last known state. Returns the database and the store's id.
+/// high-water mark of its last known state. `has_reserve`: a file beside it keeps room on the disk. Returns
+/// the database and the store's id.
 pub(super) async fn open(
     path: &Path,
     clock: &SharedClock,
     high_water_mark: Arc<HighWaterMark>,
+    has_reserve: bool,
 ) -> Result<(Arc<Db>, Uuid), StoreError> {
     let lock = open::lock(path)?;
     open::refuse_foreign_log(path)?;
     open::refuse_moved(path)?;
     open::refuse_other_version(path)?;
+    let reserve = has_reserve.then(|| Reserve::beside(path));
+    // On a full disk not even a reader could open the file.
+    reserve.iter().for_each(Reserve::release);
     let db = Arc::new(Db::open(
         path,
         lock,
@@ -41,6 +48,9 @@ pub(super) async fn open(
     let id = open::prepare(&db, clock.as_ref())
         .await
         .map_err(|error| open::for_file(path, error))?;
+    reserve
+        .iter()
+        .for_each(|reserve| reserve.renew(db.counted()));
     let sight = Mark {
         store: id,
         server: String::new(),
@@ -48,7 +58,7 @@ pub(super) async fn open(
     };
     high_water_mark.meets(sight, None, clock.now());
     tokio::spawn(open::keep_noting(Arc::downgrade(&db), high_water_mark));
-    checkpoint::start(&db);
+    checkpoint::start(&db, reserve);
     Ok((db, id))
 }
 
@@ -67,7 +77,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("t.db");
         let clock: SharedClock = Arc::new(SystemClock);
-        let opened = open(&file, &clock, HighWaterMark::in_memory()).await;
+        let opened = open(&file, &clock, HighWaterMark::in_memory(), false).await;
         drop(opened.expect("a new store opens"));
         let connection = SqliteOptions::to_write(file, clock).open();
         (folder, connection.expect("it opens again"))

@@ -167,6 +167,9 @@ impl Holder {
                 if !is_at_rest && batch(tx, "rollback").is_err() {
                     self.tx = None;
                 }
+                if matches!(error, StoreError::Full) {
+                    self.commits.lacks_room();
+                }
                 Err(error)
             }
         }

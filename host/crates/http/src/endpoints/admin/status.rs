@@ -92,6 +92,7 @@ pub async fn show(call: &Call<'_>) -> ApiResult {
         },
         hosts,
         log: http.core.store.log(),
+        lost_log_lines: leadhost_telemetry::lost_log_lines(),
         certificate_ends_at: certificate_ends_at(http),
         troubles: http.pipeline.troubles.recent(now),
         connections: http.core.store.pool(),

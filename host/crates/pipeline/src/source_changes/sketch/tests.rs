@@ -18,6 +18,7 @@ struct One<'a> {
     body: &'a str,
     /// Whether the lead has a name and a phone.
     has: [bool; 2],
+    email: bool,
 }
 
 const USUAL: One<'_> = One {
@@ -26,6 +27,7 @@ const USUAL: One<'_> = One {
     configuration: 3,
     body: USUAL_BODY,
     has: [true, true],
+    email: false,
 };
 
 impl One<'_> {
@@ -39,7 +41,7 @@ impl One<'_> {
             first_at: Some(Micros(self.at)),
             ..Counts::default()
         };
-        one.add_lead([self.has[0], self.has[1], false, true, false]);
+        one.add_lead([self.has[0], self.has[1], self.email, true, false]);
         one.read(self.body.as_bytes(), false);
         let news = (0..times).filter_map(|_| sketch.add(&one, Micros(self.at)));
         news.collect()
@@ -219,6 +221,32 @@ fn few_deliveries_and_rare_paths_are_not_reported() {
     }
     // By now fewer than nine in ten have it.
     assert_eq!(add(&mut sketch, 100, "1", WITHOUT, true), 0);
+}
+
+/// One lead in four has a phone, one an address, and two both.
+#[test]
+fn leads_that_reach_nobody_are_reported_although_neither_phones_nor_addresses_fall_far() {
+    let mut sketch = Sketch::default();
+    let mut add = |phone, email| {
+        let one = One {
+            has: [true, phone],
+            email,
+            ..USUAL
+        };
+        one.add(&mut sketch, 1).len()
+    };
+    let kinds = [(true, true), (true, false), (false, true), (true, true)];
+    for _ in 0..100 {
+        assert_eq!(kinds.map(|(phone, email)| add(phone, email)), [0; 4]);
+    }
+    // Those with only one of both have none.
+    let kinds = [(true, true), (false, false), (false, false), (true, true)];
+    let news: usize = (0..20)
+        .flat_map(|_| kinds.map(|(phone, email)| add(phone, email)))
+        .sum();
+    assert_eq!(news, 1);
+    let change = sketch.change.as_ref().expect("a change");
+    assert_eq!(change.what, format!("{REACHABLE}: the source changed"));
 }
 
 #[test]
