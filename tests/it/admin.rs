@@ -29,6 +29,7 @@ leadhost_tests::on_every_store! {
     only_an_admin_key_opens_it,
     a_page_with_a_rebound_dns_name_is_refused,
     a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed,
+    a_key_opens_its_surface_until_it_expires,
     a_key_takes_exactly_the_parameters_of_its_kind,
     a_key_that_expires_after_the_last_year_is_listed,
     the_key_that_asks_cannot_revoke_itself,
@@ -211,6 +212,33 @@ async fn a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed(on: On)
     operator.host.advance(1).await;
     whoami().send().await.expect(401);
     operator.ask("DELETE", &path).send().await.expect(404);
+}
+
+async fn a_key_opens_its_surface_until_it_expires(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let mut keys = Vec::new();
+    for kind in ["workspace", "admin"] {
+        let mut request = json!({"kind": kind, "label": kind, "expiresDays": 1});
+        if kind == "workspace" {
+            request["workspace"] = json!("acme");
+        }
+        let made = operator.posted("/keys", &request, 201).await;
+        keys.push(PlainKey::parse(made["key"].text()).unwrap());
+    }
+    let opens = async |status: u16| {
+        let whoami = operator.host.get("/v1/whoami").bearer(&keys[0]);
+        whoami.send().await.expect(status);
+        let shown = operator
+            .host
+            .admin("GET", "/admin/v1/keys")
+            .bearer(&keys[1]);
+        shown.send().await.expect(status);
+    };
+    opens(200).await;
+    operator.host.advance(24 * 60 * 60 - 1).await;
+    opens(200).await;
+    operator.host.advance(1).await;
+    opens(401).await;
 }
 
 async fn a_key_takes_exactly_the_parameters_of_its_kind(on: On) {

@@ -130,8 +130,9 @@ pub async fn a_retry_is_due_again_later_and_asks_again(world: &World) {
     assert_eq!(outcome.status, DeliveryStatus::Queued);
     let message = outcome.items[0].message.as_deref();
     assert_eq!(message, Some("503 from the source"));
+    world.advance(59).await;
     assert!(world.claim(1).await.is_empty());
-    world.advance(60).await;
+    world.advance(1).await;
     let again = world.claim_fetch().await;
     assert_eq!((again.attempts, again.response), (1, None));
 }

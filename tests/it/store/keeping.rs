@@ -70,11 +70,13 @@ pub async fn content_keys_are_removed_after_their_window(world: &World) {
     let mut new = world.lead();
     new.dedupe = Some(DedupeKey {
         key: "content:x".to_owned(),
-        window: Some(Duration::from_micros(10)),
+        window: Some(Duration::from_secs(10)),
     });
     world.bring(new).await;
     world.bring(world.known_as("L1")).await;
-    world.advance(1).await;
+    world.advance(9).await;
+    assert_eq!(world.swept(100).await, 0);
+    world.advance(2).await;
     assert_eq!(world.swept(100).await, 1);
     assert_eq!(world.swept(100).await, 0);
 }

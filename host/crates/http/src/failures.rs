@@ -100,9 +100,14 @@ mod tests {
         let operator = FailedPeer::new(IpAddr::from(1_u32.to_be_bytes()), Surface::Admin);
         assert_eq!(failures.refused(operator, start), None);
         assert_eq!(failures.refused(who(2), start), None);
+        let passed = Duration::from_secs(20);
+        let left = failures.refused(who(1), start.plus(passed));
+        assert_eq!(left, Some(MINUTE - passed));
         let later = start.plus(MINUTE);
         assert_eq!(failures.refused(who(1), later), None);
         assert_eq!(failures.refused(who(1), Micros(0)), None);
+        failures.note(who(1), later);
+        assert_eq!(failures.refused(who(1), later), None, "it starts over");
     }
 
     #[test]

@@ -492,6 +492,43 @@ mod tests {
     }
 
     #[test]
+    fn without_a_tolerance_the_time_is_signed_and_may_be_any() {
+        let mut check = check(Scheme::HmacSha256, "X-Signature", Encoding::Base64, "");
+        check.timestamp_header = "X-Time".into();
+        let part = |kind: SignedKind| SignedPart {
+            kind,
+            value: String::new(),
+        };
+        check.signed = vec![part(SignedKind::Timestamp), part(SignedKind::Body)];
+        let proof = STANDARD.encode(mac("key", &[b"yesterday", BODY].concat()));
+        let run = |time| {
+            let headers = [("x-signature", proof.as_str()), ("x-time", time)];
+            run(&check, "key", &headers, BODY, Micros(0))
+        };
+        assert_eq!(run("yesterday"), Ok(()));
+        assert!(matches!(run("today"), Err(CheckError::Wrong { .. })));
+    }
+
+    #[test]
+    fn a_secret_in_a_body_that_is_nested_too_deep_is_not_looked_for() {
+        let mut check = check(Scheme::Equals, "", Encoding::Plain, "");
+        check.proof = ValueLocation {
+            place: Place::Json,
+            name: "key".into(),
+        };
+        for (depth, expect) in [(-1_isize, true), (0, false)] {
+            let depth = leadhost_domain::limits::JSON_DEPTH.saturating_add_signed(depth);
+            let body = format!(
+                r#"{{"key":"k1","x":{}{}}}"#,
+                "[".repeat(depth),
+                "]".repeat(depth)
+            );
+            let found = run(&check, "k1", &[], body.as_bytes(), Micros(0));
+            assert_eq!(found.is_ok(), expect, "{depth}");
+        }
+    }
+
+    #[test]
     fn a_secret_in_the_body_is_found_in_any_case_of_its_field() {
         let mut check = check(Scheme::Equals, "", Encoding::Plain, "");
         check.proof = ValueLocation {
@@ -511,5 +548,20 @@ mod tests {
         }
         assert!(!passes("k1", br#"{"google_key":"k2"}"#));
         assert!(!passes("k1", b"not json"));
+        assert!(passes("71", br#"{"google_key":71}"#));
+        assert!(!passes("true", br#"{"google_key":true}"#));
+    }
+
+    #[test]
+    fn a_secret_in_a_form_is_found_in_any_case_of_its_field() {
+        let mut check = check(Scheme::Equals, "", Encoding::Plain, "");
+        check.proof = ValueLocation {
+            place: Place::Form,
+            name: "key".into(),
+        };
+        let run = |body| run(&check, "k 1", &[], body, Micros(0));
+        assert_eq!(run(b"other=x&Key=k+1"), Ok(()));
+        assert!(matches!(run(b"key=x"), Err(CheckError::Wrong { .. })));
+        assert!(matches!(run(b"other=k+1"), Err(CheckError::Missing { .. })));
     }
 }

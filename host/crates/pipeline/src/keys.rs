@@ -138,6 +138,7 @@ mod tests {
         assert!(known(10) && known(1_000_009));
         assert!(!known(1_000_010) && !known(9));
         assert!(cache.cached(&[8; 32], Micros(10)).is_none());
+        assert!(!cache.was_good(&[7; 32]) && !cache.was_good(&[8; 32]));
     }
 
     #[test]

@@ -98,6 +98,19 @@ mod tests {
     }
 
     #[test]
+    fn those_that_owe_are_remembered_when_others_make_room() {
+        let limiter = LocalRateLimiter::new(1, Duration::from_secs(1));
+        for number in 1..limits::PACED {
+            assert_eq!(limiter.ask(&number, Micros(0)), Ok(()));
+        }
+        let later = Micros(0).plus(Duration::from_secs(1));
+        for number in [0, limits::PACED] {
+            assert_eq!(limiter.ask(&number, later), Ok(()));
+        }
+        assert!(limiter.ask(&0, later).is_err());
+    }
+
+    #[test]
     fn the_remembered_clients_stay_bounded() {
         let limiter = LocalRateLimiter::new(1, Duration::from_secs(1));
         for number in 0..=limits::PACED {

@@ -454,6 +454,46 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_is_masked_for_its_place_its_name_or_its_whole_value() {
+        let secrets = [("short", "abc"), ("long", "s3cr3t")];
+        let secrets = secrets.map(|(name, secret)| (name.to_owned(), secret.to_owned()));
+        let secrets = Secrets::from_iter(secrets);
+        let carried = [at(Place::Query, "Proof")];
+        let masked = |place, name: &str, value: &str| {
+            let mut pairs: Pairs = vec![(name.to_owned(), value.to_owned())];
+            Mask::new(&secrets).pairs(Some(place), &mut pairs, &carried);
+            pairs.remove(0).1
+        };
+        for (place, name, value, expect) in [
+            (Place::Query, "proof", "x", MASK),
+            (Place::Header, "proof", "x", "x"),
+            (Place::Header, "Authorization", "x", MASK),
+            (Place::Query, "authorization", "x", "x"),
+            (Place::Query, "TOKEN", "x", MASK),
+            (Place::Header, "token", "x", "x"),
+            (Place::Header, "other", "abc", MASK),
+            (Place::Header, "other", "abcd", "abcd"),
+            (Place::Header, "other", "by s3cr3t", "by ***"),
+        ] {
+            assert_eq!(masked(place, name, value), expect, "{place} {name} {value}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_found_by_its_value_from_six_bytes_on() {
+        for (secret, expect) in [("k+2345", "say ***!"), ("k+234", "say k%2B234!")] {
+            let secrets = Secrets::from_iter([("s".to_owned(), secret.to_owned())]);
+            let mask = Mask::new(&secrets);
+            assert_eq!(
+                mask.text(&format!("say {secret}!")),
+                expect.replace("%2B", "+")
+            );
+            let escaped = format!("say {}!", secret.replace('+', "%2B"));
+            assert_eq!(mask.text(&escaped), expect);
+        }
+    }
+
+    #[test]
     fn a_declared_member_is_masked_whatever_its_case() {
         let check = |body: &str, expect: &str| {
             let masked = self::body(body.as_bytes(), &[at(Place::Json, "google_key")], &none());

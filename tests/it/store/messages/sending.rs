@@ -197,14 +197,17 @@ pub async fn a_kept_message_is_tried_again_at_its_time(world: &World) {
     settle_send(world, new, 0, later(world, 10)).await;
     let reason = "131000: title of 131000: description of 131000";
     fields!(metadata(world, new).await, {"status": "waiting", "reason": reason});
+    world.advance(9).await;
     assert!(world.claim(10).await.is_empty());
-    world.advance(10).await;
+    world.advance(1).await;
     let held = claim_send(world).await;
     assert_eq!(held.attempts, 1);
     // A held message counts no attempt.
     let at = world.now().plus_seconds(5);
     settle_send(world, new, held.lease.0, SendOutcome::Held { at }).await;
-    world.advance(5).await;
+    world.advance(4).await;
+    assert!(world.claim(10).await.is_empty());
+    world.advance(1).await;
     let held = claim_send(world).await;
     assert_eq!(held.attempts, 1);
     begin(world, &held).await;

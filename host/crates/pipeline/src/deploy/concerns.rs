@@ -340,7 +340,13 @@ mod tests {
         assert_eq!(weaker(&[check("s", 600)], &[check("s", 300)]), 1);
         assert_eq!(weaker(&[check("s", 0)], &[check("s", 300)]), 1);
         assert_eq!(weaker(&[check("s", 300)], &[check("s", 600)]), 0);
+        assert_eq!(weaker(&[check("s", 300)], &[check("s", 0)]), 0);
         assert_eq!(weaker(&[check("s", 0), check("t", 0)], &[check("s", 0)]), 0);
+        let mut masked = checks(&[]);
+        masked.carried_secrets = vec![check("s", 0).proof];
+        assert_eq!(weaker_checks(&checks(&[]), &masked).len(), 1);
+        assert_eq!(weaker_checks(&masked, &masked).len(), 0);
+        assert_eq!(weaker_checks(&masked, &checks(&[])).len(), 0);
     }
 
     #[test]

@@ -241,6 +241,36 @@ mod tests {
         check("", false);
     }
 
+    /// Roles are promised to those who hand out keys, in the guide of operators.
+    #[test]
+    fn a_viewer_reads_an_operator_acts_and_an_admin_grants() {
+        let reads = ["verify-plugin", "plugin-impact", "try-body"];
+        let grants = [
+            "apply",
+            "put-owners",
+            "put-agents",
+            "create-key",
+            "revoke-key",
+            "change-connection",
+            "change-instance",
+        ];
+        let mut named = 0;
+        for route in ROUTES {
+            let Handler::Admin(role, _) = route.handler else {
+                panic!("{} has no role", route.name);
+            };
+            let (is_read, is_grant) = (reads.contains(&route.act()), grants.contains(&route.act()));
+            named += usize::from(is_read) + usize::from(is_grant);
+            let expect = match (route.method, is_read, is_grant) {
+                (_, false, true) => Role::Admin,
+                ("GET", ..) | (_, true, _) => Role::Viewer,
+                _ => Role::Operator,
+            };
+            assert_eq!(role, expect, "{}", route.act());
+        }
+        assert_eq!(named, reads.len() + grants.len());
+    }
+
     #[test]
     fn every_act_is_words() {
         for act in acts() {
