@@ -328,19 +328,26 @@ async fn a_remote_server_that_hangs_up_or_answers_with_a_page_is_tried_again(on:
 
 async fn a_name_that_looks_like_a_slot_is_only_a_name(on: On) {
     let meta = Meta::new(on).await;
-    let name = "{{secret:app-secret}} ${page-token} slot{secret,app-secret}";
+    let name = "Ana {{secret:app-secret}} ${page-token} slot{secret,app-secret}";
     let body = json!({"object": "page", "entry": [{"id": PAGE, "changes": [{"field": "leadgen", "value": {
         "leadgen_id": "{{secret:app-secret}}", "page_id": PAGE,
     }}, {"field": "leadgen", "value": {
         "leadgen_id": "440000000000021", "page_id": PAGE,
-        "field_data": [{"name": "full_name", "values": [name]}, {"name": "email", "values": ["ana@example.com"]}],
+        "field_data": [{"name": "full_name", "values": [name]},
+            {"name": "email", "values": ["ana@example.com"]}, {"name": "obs", "values": [name]}],
     }}]}]});
     let answer = meta.send(&body).await.expect(200).json();
     let deals = meta
         .host
         .deals(&meta.declared, "externalId=440000000000021")
         .await;
-    assert_eq!(deals[0]["person"]["name"], name, "{answer}");
+    // A name has no tags; other texts are kept as they were sent.
+    assert_eq!(
+        deals[0]["person"]["name"],
+        "Ana slot{secret,app-secret}",
+        "{answer}"
+    );
+    has!(deals[0].to_string(), name);
     meta.asked(1).await;
     let request = &meta.double.requests()[0];
     has!(request, "%7B%7Bsecret%3Aapp-secret%7D%7D");

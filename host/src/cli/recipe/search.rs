@@ -1,6 +1,7 @@
 //! The search for expressions that give the values of a lead: a value is put together from the places that
 //! the mapping converter names, until it is the one of the lead.
 
+use leadhost_sdk::nothing::name_in;
 use leadhost_sdk::path::{Path, Step, joined, key};
 use leadhost_sdk::serde_json::{self, Value};
 use leadhost_sdk::{Lead, at, is_absent, text, text_of, yes};
@@ -27,11 +28,17 @@ impl Search<'_> {
         };
         let text = |name: &str, target: &Option<String>| {
             let target = target.as_ref()?;
-            Some(self.text(self.places(name), target))
+            Some(self.text(self.places(name), |text| text == target))
         };
         add(Field::ExternalId, text("externalId", &lead.external_id));
         add(Field::IsTest, self.truth(lead.is_test));
-        add(Field::Name, text("name", &lead.name));
+        // The host takes a name out of its text, whatever the converter is.
+        let name = lead.name.as_ref();
+        let name = name.map(|name| {
+            let is_name = |text: &str| text == name || name_in(text).as_ref() == Some(name);
+            self.text(self.places("name"), is_name)
+        });
+        add(Field::Name, name);
         for phone in self.each("phones", &lead.phones, Self::phone) {
             add(Field::Phone, Some(phone));
         }
@@ -40,7 +47,7 @@ impl Search<'_> {
         }
         add(Field::Message, text("message", &lead.message));
         for listing in &lead.listings {
-            let value = self.text(self.places("listings"), &listing.reference);
+            let value = self.text(self.places("listings"), |text| text == listing.reference);
             add(Field::Listing(listing.kind.clone()), Some(value));
         }
         add(
@@ -49,7 +56,7 @@ impl Search<'_> {
         );
         add(Field::Source, text("source", &lead.source));
         for (name, target) in &lead.campaign {
-            let value = self.text(self.places_of_part("campaign", name), target);
+            let value = self.text(self.places_of_part("campaign", name), |text| text == target);
             add(Field::Campaign(name.clone()), Some(value));
         }
         for (name, json) in &lead.attributes {
@@ -129,11 +136,14 @@ impl Search<'_> {
         expression.text(self.item, self.body).as_deref() == Some(target)
     }
 
-    fn text(&self, places: Vec<Place>, target: &str) -> Expression {
+    fn text(&self, places: Vec<Place>, is_target: impl Fn(&str) -> bool) -> Expression {
         let single = places.iter().cloned().map(Expression::Text);
         let pairs = pairs(&places).map(Expression::Join);
         let mut all = single.chain(pairs);
-        let found = all.find(|expression| self.is(expression, target));
+        let found = all.find(|expression| {
+            let text = expression.text(self.item, self.body);
+            text.is_some_and(|text| is_target(&text))
+        });
         drop(all);
         found.unwrap_or(Expression::Unknown(places))
     }
