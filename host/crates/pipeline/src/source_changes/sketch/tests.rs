@@ -420,7 +420,10 @@ fn a_change_of_leads_that_is_over_is_remembered_with_its_time_and_the_version_to
         since <= 1_000 && (1_079..2_080).contains(&until),
         "{ended:?}"
     );
-    assert_eq!(ended.fields, [false, false, true, false, false, false, false]);
+    assert_eq!(
+        ended.fields,
+        [false, false, true, false, false, false, false]
+    );
     assert_eq!(ended.differences, [PHONE_FELL]);
     assert_eq!(ended.digest, Some(Digest::compute(b"2")));
     // Of too many, the oldest become one.
