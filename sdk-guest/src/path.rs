@@ -41,7 +41,7 @@ impl Path {
     }
 
     /// Returns all values in the same way, of elements that repeat each, also where the path has no `[*]`: the path
-    /// of one element in XML is that of many.
+    /// of one element in XML is also the path of many.
     pub fn find_each<'a>(&self, root: &'a Value) -> Vec<&'a Value> {
         let mut found = Vec::new();
         follow(root, &self.steps, true, &mut found);
