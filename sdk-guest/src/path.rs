@@ -40,8 +40,8 @@ impl Path {
         found
     }
 
-    /// Returns all values in the same way, of elements that repeat each, also where the path has no `[*]`: in
-    /// XML, one element and many have the same path.
+    /// Returns all values in the same way, of elements that repeat each, also where the path has no `[*]`: the path
+    /// of one element in XML is also the path of many.
     pub fn find_each<'a>(&self, root: &'a Value) -> Vec<&'a Value> {
         let mut found = Vec::new();
         follow(root, &self.steps, true, &mut found);

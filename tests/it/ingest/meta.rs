@@ -343,8 +343,7 @@ async fn a_name_that_looks_like_a_slot_is_only_a_name(on: On) {
         .await;
     // A name has no tags; other texts are kept as they were sent.
     assert_eq!(
-        deals[0]["person"]["name"],
-        "Ana slot{secret,app-secret}",
+        deals[0]["person"]["name"], "Ana slot{secret,app-secret}",
         "{answer}"
     );
     has!(deals[0].to_string(), name);

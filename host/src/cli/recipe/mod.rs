@@ -805,7 +805,8 @@ mod tests {
     fn person(answer: &Value) -> Option<[Value; 4]> {
         let mut items = answer["ok"]["items"].as_array()?.iter();
         let lead = items.find_map(|item| item["outcome"].get("lead"))?;
-        let mut person = ["externalId", "name", "phones", "emails"].map(|field| lead[field].clone());
+        let mut person =
+            ["externalId", "name", "phones", "emails"].map(|field| lead[field].clone());
         person[1] = json!(person[1].as_str().and_then(name_in));
         Some(person)
     }
