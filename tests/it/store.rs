@@ -288,6 +288,7 @@ clauses! {
         removal:
             a_person_is_erased_with_all_its_data_and_no_other_person_is,
             a_source_that_repeats_a_lead_brings_no_person_back,
+            another_persons_lead_under_a_removed_id_is_kept,
             what_a_channel_reports_about_an_erased_person_is_not_kept,
             reports_about_somebody_who_is_no_contact_are_erased_by_the_number,
             an_interrupted_erasure_continues_and_a_repeat_finds_nothing,
@@ -316,6 +317,10 @@ clauses! {
             an_id_that_another_person_has_is_no_repeat,
             two_people_with_one_id_in_a_batch_or_a_delivery_are_two_leads,
             a_lead_that_shares_a_value_with_the_first_of_its_id_is_a_repeat,
+            without_names_another_phone_or_address_is_another_person,
+            a_change_under_a_shared_id_is_of_the_lead_whose_person_it_fits,
+            a_deletion_under_a_shared_id_is_of_its_person_or_of_all,
+            what_a_source_said_before_brings_no_deleted_lead_back,
             a_time_that_cannot_be_holds_back_no_change,
             a_lead_that_its_source_makes_again_is_no_longer_deleted;
         notifying:

@@ -201,7 +201,7 @@ pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world
     assert!(!merge(from, into).await, "a deal belongs to it");
     assert!(!merge(into, into).await, "it is itself");
     world.replay(first.delivery, APPLY, vec![lead(with)]).await;
-    let unknown = ContactId::new(world.now());
+    let unknown = ContactId::random();
     assert!(!merge(from, unknown).await, "there is no other");
     world.advance(5).await;
     assert!(merge(from, into).await);

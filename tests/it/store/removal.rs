@@ -371,6 +371,60 @@ pub async fn a_source_that_repeats_a_lead_brings_no_person_back(world: &World) {
     assert_eq!(new.status, ItemStatus::Converted);
 }
 
+/// A removed lead is known by hashes of its person's phones and addresses alone.
+pub async fn another_persons_lead_under_a_removed_id_is_kept(world: &World) {
+    let long = "9".repeat(600);
+    for (id, is_erased) in [("L1", false), (&long, false), ("L2", true)] {
+        let item = world.bring(zulmira(world, id)).await;
+        let changed = with_phone(updating(world.known_as(id)), "+5511900002000");
+        world.bring(changed.clone()).await;
+        if is_erased {
+            erase(world, &person(world).await).await;
+            assert_eq!(marks(world).await, [""; 0]);
+        } else {
+            let removed = world.remove_deal(world.workspace, item.deal_id.expect("a deal"));
+            assert!(removed.await.expect("it removes"));
+        }
+        let by_address = with_email(world.known_as(id), "zulmira@example.com");
+        let of_bento = [bento(world, id), updating(bento(world, id))];
+        let own = world.bring(of_bento[0].clone()).await;
+        assert_eq!(own.status, ItemStatus::Converted);
+        assert_ne!(own.deal_id, item.deal_id);
+        for (known, of) in [
+            (zulmira(world, id), item.deal_id),
+            (updating(zulmira(world, id)), item.deal_id),
+            (changed, item.deal_id),
+            (by_address, item.deal_id),
+            (of_bento[0].clone(), own.deal_id),
+            (of_bento[1].clone(), own.deal_id),
+        ] {
+            let repeat = world.bring(known.clone()).await;
+            let expect = (ItemStatus::Duplicate, of);
+            assert_eq!((repeat.status, repeat.deal_id), expect, "{known:?}");
+        }
+        // The second one's lead is removed, too.
+        let changed = with_phone(updating(bento(world, id)), "+5511900002001");
+        world.bring(changed).await;
+        let removed = world.remove_deal(world.workspace, own.deal_id.expect("a deal"));
+        assert!(removed.await.expect("it removes"));
+        let by_phone = with_phone(world.known_as(id), "+5511900002001");
+        for known in [bento(world, id), by_phone, zulmira(world, id)] {
+            let status = world.bring(known).await.status;
+            assert_eq!(status, ItemStatus::Duplicate);
+        }
+        let third = named(world, id, "Caio", "+5521988880003", "caio@example.org");
+        let change = updating(third.clone());
+        for (new, expect) in [
+            (change, ItemStatus::Converted),
+            (third, ItemStatus::Duplicate),
+        ] {
+            assert_eq!(world.bring(new).await.status, expect);
+        }
+    }
+    assert_eq!(world.all(Entity::Deals).await.len(), 3);
+    assert_eq!(marks(world).await, [""; 0]);
+}
+
 pub async fn what_a_channel_reports_about_an_erased_person_is_not_kept(world: &World) {
     let bring_failure = async |id: &str| {
         let failed = failed(world, "131026", Category::Recipient);
@@ -409,7 +463,7 @@ pub async fn reports_about_somebody_who_is_no_contact_are_erased_by_the_number(w
     let reported = bring(world, "Zulmira", vec![status(world, "wamid.other", failed)]).await;
     assert!(find_zulmira(world).await.is_none());
     let number = Some(PHONE.to_owned());
-    let person = Person::unknown(world.workspace, world.now(), (number, None));
+    let person = Person::unknown(world.workspace, (number, None));
     let would = world.count_person(&person).await.expect("it counts");
     assert_eq!((would.message_errors, would.channel_refs), (1, 1));
     let begun = begin_erasing(world, &person).await;
@@ -455,7 +509,7 @@ pub async fn an_interrupted_erasure_continues_and_a_repeat_finds_nothing(world: 
     assert_eq!(known.keys, [""; 0]);
     let again = erase(world, &known).await;
     assert!(again.erased.is_empty(), "{:?}", again.erased);
-    let unknown = PersonBy::Id(ContactId::new(world.now()));
+    let unknown = PersonBy::Id(ContactId::random());
     assert!(find(world, unknown).await.is_none());
 }
 
@@ -609,7 +663,7 @@ pub async fn deliveries_that_led_to_no_person_are_listed_whole_and_removed_by_th
     world: &World,
 ) {
     bring(world, "Bento", vec![lead(bento(world, "L1"))]).await;
-    let unknown = ContactId::new(world.now());
+    let unknown = ContactId::random();
     let mut expect = Vec::new();
     for status in [
         DeliveryStatus::Failed,

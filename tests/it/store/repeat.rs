@@ -15,7 +15,8 @@ fn by_content(world: &World) -> NewLead {
 }
 
 pub async fn a_repeat_is_a_duplicate_of_the_first(world: &World) {
-    let with = |phone| world.bring(with_phone(world.known_as("L1"), phone));
+    // A person whose phone was corrected is the same.
+    let with = |phone| world.bring(person(world, "L1", "Rita", phone));
     let first = with("+551191").await;
     world.advance(365 * DAY).await;
     let again = with("+551192").await;
@@ -255,15 +256,10 @@ pub async fn two_people_with_one_id_in_a_batch_or_a_delivery_are_two_leads(world
 pub async fn a_lead_that_shares_a_value_with_the_first_of_its_id_is_a_repeat(world: &World) {
     let first = with_email(person(world, "7", "Ana Souza", ANA), "ana@example.com");
     world.bring(first.clone()).await;
-    let nameless = |mut new: NewLead| {
-        new.name = None;
-        new
-    };
     for repeat in [
         person(world, "7", "Ana Souza Prado", BIA),
         person(world, "7", "Bia Lima", ANA),
         with_email(person(world, "7", "Bia Lima", BIA), "ana@example.com"),
-        nameless(person(world, "7", "", BIA)),
         NewLead {
             name: Some("Bia Lima".to_owned()),
             ..world.known_as("7")
@@ -279,6 +275,155 @@ pub async fn a_lead_that_shares_a_value_with_the_first_of_its_id_is_a_repeat(wor
     assert_eq!(change.status, ItemStatus::Updated);
     assert_eq!(world.bring(first).await.status, ItemStatus::Duplicate);
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
+}
+
+pub async fn without_names_another_phone_or_address_is_another_person(world: &World) {
+    let all = |id: &str, phone: Option<&str>, email: Option<&str>| {
+        let new = world.known_as(id);
+        let new = phone.map_or(new.clone(), |phone| with_phone(new, phone));
+        email.map_or(new.clone(), |email| with_email(new, email))
+    };
+    let (ana, bia) = (Some("ana@example.com"), Some("bia@example.com"));
+    for (number, first, second, expect) in [
+        (
+            0,
+            (Some(ANA), None),
+            (Some(BIA), None),
+            ItemStatus::Converted,
+        ),
+        (1, (None, ana), (None, bia), ItemStatus::Converted),
+        (
+            2,
+            (Some(ANA), ana),
+            (Some(BIA), None),
+            ItemStatus::Converted,
+        ),
+        (3, (Some(ANA), ana), (Some(BIA), bia), ItemStatus::Converted),
+        (4, (Some(ANA), ana), (Some(BIA), ana), ItemStatus::Duplicate),
+        // Nothing can be compared.
+        (5, (Some(ANA), None), (None, bia), ItemStatus::Duplicate),
+        (6, (Some(ANA), None), (None, None), ItemStatus::Duplicate),
+    ] {
+        // Each pair has people of its own.
+        let of = |(phone, email): (Option<&str>, Option<&str>)| {
+            let own = format!("+55119000{number}");
+            let phone = phone.map(|phone| phone.replace("+551190000", &own));
+            let email = email.map(|email| format!("{number}{email}"));
+            all(&number.to_string(), phone.as_deref(), email.as_deref())
+        };
+        world.bring(of(first)).await;
+        let named = NewLead {
+            name: Some("Ana".to_owned()),
+            ..of(second)
+        };
+        let status = world.bring(named).await.status;
+        assert_eq!(status, expect, "{first:?} {second:?}");
+        assert_eq!(world.bring(of(second)).await.status, ItemStatus::Duplicate);
+    }
+    // The announcement of a lead that was changed before may have another phone.
+    world.bring(updating(all("9", Some(ANA), None))).await;
+    let made = world.bring(all("9", Some(BIA), None)).await;
+    assert_eq!(made.status, ItemStatus::Duplicate);
+}
+
+/// Two people whose leads have one id.
+async fn sharing(world: &World, id: &str) -> [ItemOutcome; 2] {
+    let ana = world.bring(person(world, id, "Ana Souza", ANA)).await;
+    let bia = world.bring(person(world, id, "Bia Lima", BIA)).await;
+    assert_eq!(bia.status, ItemStatus::Converted);
+    [ana, bia]
+}
+
+pub async fn a_change_under_a_shared_id_is_of_the_lead_whose_person_it_fits(world: &World) {
+    let [ana, bia] = sharing(world, "0").await;
+    let (carla, phone) = ("+5511900001002", "+5511900001003");
+    // A new phone of a person who is known by name, which is known from then on.
+    let change = titled(person(world, "0", "Bia Lima", phone), "Casa");
+    for (new, expect) in [
+        (updating(change), ItemStatus::Updated),
+        (
+            person(world, "0", "Bia Lima", "+5511900001009"),
+            ItemStatus::Duplicate,
+        ),
+        (
+            with_phone(world.known_as("0"), phone),
+            ItemStatus::Duplicate,
+        ),
+    ] {
+        let item = world.bring(new).await;
+        assert_eq!((item.status, item.deal_id), (expect, bia.deal_id));
+    }
+    let before = world.all(Entity::Deals).await;
+    // Of somebody else: a lead of its own.
+    let other = titled(updating(person(world, "0", "Carla Dias", carla)), "Sala");
+    let other = world.deliver(vec![lead(other)]).await;
+    assert_eq!(other.items[0].status, ItemStatus::Converted);
+    let notes = world.detail(other.delivery).await.notes;
+    assert!(
+        notes[1].starts_with("lead 0: another person's lead has this id"),
+        "{notes:?}"
+    );
+    // Of nobody: it changes none, and says why.
+    let nobody = titled(updating(world.known_as("0")), "Loja");
+    let nobody = world
+        .deliver(vec![lead(nobody.clone()), lead(nobody)])
+        .await;
+    for item in &nobody.items {
+        assert_eq!((item.status, item.deal_id), (ItemStatus::Ignored, None));
+        let why = item.message.as_deref().unwrap_or_default();
+        assert!(why.starts_with("several leads have this id"), "{why}");
+    }
+    let after = world.all(Entity::Deals).await;
+    assert_eq!(after[..2], before);
+    assert_eq!(after.len(), 3);
+    assert_eq!(after[0]["id"], json!(ana.deal_id));
+}
+
+pub async fn a_deletion_under_a_shared_id_is_of_its_person_or_of_all(world: &World) {
+    let deleted = async || -> Vec<bool> {
+        let deals = world.all(Entity::Deals).await;
+        let mut deals: Vec<_> = deals
+            .iter()
+            .map(|deal| {
+                (
+                    deal["id"].text().to_owned(),
+                    deal["props"]["sourceDeleted"] == true,
+                )
+            })
+            .collect();
+        deals.sort();
+        deals
+            .into_iter()
+            .map(|(_, is_deleted)| is_deleted)
+            .collect()
+    };
+    let gone = |new: NewLead| {
+        let action = Action::Delete;
+        world.bring(NewLead { action, ..new })
+    };
+    world.advance(1).await;
+    sharing(world, "0").await;
+    let carla = gone(person(world, "0", "Carla Dias", "+5511900001002")).await;
+    assert_eq!(carla.status, ItemStatus::Ignored);
+    assert_eq!(deleted().await, [false, false]);
+    gone(person(world, "0", "Bia Lima", BIA)).await;
+    assert_eq!(deleted().await, [false, true]);
+    let all = gone(world.known_as("0")).await;
+    assert_eq!(all.status, ItemStatus::Updated);
+    assert_eq!(deleted().await, [true, true]);
+    assert_eq!(
+        gone(world.known_as("0")).await.status,
+        ItemStatus::Duplicate
+    );
+    // A source that gives every lead one id gives none.
+    for number in 0..=limits::LEADS_OF_ONE_ID {
+        let phone = format!("+55119000020{number:02}");
+        let item = world.bring(with_phone(world.known_as("-"), &phone)).await;
+        assert_eq!(item.status, ItemStatus::Converted);
+    }
+    let before = deleted().await;
+    assert_eq!(gone(world.known_as("-")).await.status, ItemStatus::Ignored);
+    assert_eq!(deleted().await, before);
 }
 
 fn occurred(mut new: NewLead, at: &str, title: &str) -> NewLead {
@@ -372,4 +517,58 @@ pub async fn a_lead_that_its_source_makes_again_is_no_longer_deleted(world: &Wor
     assert!(is_deleted(item).await);
     world.bring(updating(world.known_as("L1"))).await;
     assert!(!is_deleted(item).await);
+}
+
+pub async fn what_a_source_said_before_brings_no_deleted_lead_back(world: &World) {
+    let (early, late) = ("2025-06-15T14:00:00Z", "2025-06-15T14:30:00Z");
+    let with = |new: NewLead, at: Option<&str>, title: &str| match at {
+        Some(at) => occurred(new, at, title),
+        None => titled(new, title),
+    };
+    // The times of the lead, of its deletion, and of what comes then.
+    for (number, made, gone, then, title, is_back) in [
+        // The provider sends the same once more.
+        (0, None, None, None, "first", false),
+        (1, Some(early), None, Some(early), "first", false),
+        (2, Some(early), Some(late), Some(early), "first", false),
+        // Something else, which arrives later.
+        (3, None, None, None, "second", true),
+        (4, Some(early), Some(late), None, "second", true),
+        (5, None, None, Some(early), "second", true),
+        (6, Some(early), None, Some(late), "second", true),
+        // Something else, which did not happen later.
+        (7, Some(late), None, Some(early), "second", false),
+        (8, Some(late), None, Some(late), "second", false),
+        (9, Some(early), Some(late), Some(late), "second", false),
+        // What happened later, whatever it says.
+        (10, Some(early), Some(early), Some(late), "first", true),
+    ] {
+        for action in [Action::Create, Action::Update] {
+            let id = format!("{number}-{}", action.as_str());
+            let item = world.bring(with(world.known_as(&id), made, "first")).await;
+            let delete = NewLead {
+                action: Action::Delete,
+                ..with(world.known_as(&id), gone, "")
+            };
+            world.bring(delete).await;
+            let again = with(world.known_as(&id), then, title);
+            world.bring(NewLead { action, ..again }).await;
+            let deal = world.deal(item.deal_id.unwrap()).await;
+            let mark = deal["props"].get("sourceDeleted");
+            assert_eq!(mark.is_none(), is_back, "{id}");
+        }
+    }
+    // A change that is known is no news either, also when the lead has changed since.
+    let said = |title: &str| titled(updating(world.known_as("L1")), title);
+    let item = world.bring(world.known_as("L1")).await;
+    for new in [
+        said("second"),
+        said("third"),
+        deleting(world),
+        said("second"),
+    ] {
+        world.bring(new).await;
+    }
+    let deal = world.deal(item.deal_id.unwrap()).await;
+    fields!(deal, {"props.sourceDeleted": true, "title": "second"});
 }

@@ -1,6 +1,7 @@
-//! Identifiers. Ids that the service creates are UUIDv7, so that they sort by time. Ids that must
-//! not be guessed are 22 random base62 characters (131 bits). A malformed id does not parse, and
-//! so cannot reach a query.
+//! Identifiers. Ids that the service creates are UUIDv7, so that they sort by time; but a contact's
+//! is a random UUIDv4, because partners who share a contact must not see who knew the person first.
+//! Ids that must not be guessed are 22 random base62 characters (131 bits). A malformed id does not
+//! parse, and so cannot reach a query.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -91,12 +92,6 @@ macro_rules! uuid_id {
         #[serde(transparent)]
         pub struct $name(pub Uuid);
 
-        impl $name {
-            pub fn new(now: Micros) -> Self {
-                Self(uuid_at(now))
-            }
-        }
-
         impl From<Uuid> for $name {
             fn from(id: Uuid) -> Self {
                 Self(id)
@@ -144,13 +139,39 @@ macro_rules! uuid_id {
     )+};
 }
 
+/// Defines ids that sort by time.
+macro_rules! timed_id {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        uuid_id! { $($(#[$doc])* $name),+ }
+
+        $(impl $name {
+            pub fn new(now: Micros) -> Self {
+                Self(uuid_at(now))
+            }
+        })+
+    };
+}
+
 uuid_id! {
+    /// A person who was in contact.
+    ContactId,
+}
+
+impl ContactId {
+    pub fn random() -> Self {
+        let mut bytes = [0; 16];
+        let (first, last) = bytes.split_at_mut(8);
+        first.copy_from_slice(&random_bytes());
+        last.copy_from_slice(&random_bytes());
+        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+    }
+}
+
+timed_id! {
     /// A tenant.
     WorkspaceId,
     /// A system that calls the gateway for a workspace.
     PartnerId,
-    /// A person who was in contact.
-    ContactId,
     /// A contact's interest.
     DealId,
     /// A partner's note on a deal.
@@ -258,6 +279,12 @@ mod tests {
         let late = DealId::new(Micros(1_700_000_000_001_000));
         assert!(early < late);
         assert_eq!(early.0.get_version_num(), 7);
+    }
+
+    #[test]
+    fn the_id_of_a_contact_does_not_show_its_age() {
+        assert_eq!(ContactId::random().0.get_version_num(), 4);
+        assert_ne!(ContactId::random(), ContactId::random());
     }
 
     #[test]

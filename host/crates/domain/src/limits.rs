@@ -73,6 +73,13 @@ pub const COMMITS_BEFORE_A_PART: u32 = 4;
 /// Items of a delivery that a fetch reads beside its own: nearly every delivery has no
 /// more.
 pub const ITEMS_LOOKED_AT: u32 = 64;
+/// Leads of different people under one id, among which the lead is found that a change means. A source that
+/// gives all leads one id gives none.
+pub const LEADS_OF_ONE_ID: usize = 16;
+
+/// Digests that a lead keeps of what its source has said: of the first and the newest deliveries.
+pub const SEEN_OF_A_LEAD: usize = 8;
+
 /// Bytes of all texts in the items of one delivery: twice the largest delivery, since a
 /// converter repeats some of it in other words.
 pub const ITEMS_BYTES: usize = 2 * DELIVERY_BYTES;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::id::DeliveryId;
+use super::limits;
 use super::time::{self, Micros};
 
 /// The property of a deal with the source's time of what it said last.
@@ -68,6 +69,11 @@ impl Age {
         self.arrived.is_some()
     }
 
+    /// Returns whether it is later than another by the source's times. `None`: one of them has none.
+    pub fn is_later_than(self, other: Self) -> Option<bool> {
+        Some(self.time()? > other.time()?)
+    }
+
     /// Returns whether it is older than another. A lead is not older than itself. If it arrives
     /// now, nothing arrived after it, whatever a clock that was set back says.
     pub fn is_older_than(self, other: Self, arrives: bool) -> bool {
@@ -97,6 +103,9 @@ pub struct Provenance {
     /// The source has changed the lead, but not announced it yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncreated: bool,
+    /// Digests of what the source has said: the first and the newest ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    seen: Vec<i64>,
 }
 
 impl Provenance {
@@ -106,6 +115,7 @@ impl Provenance {
             base: Some(age),
             own: BTreeMap::new(),
             uncreated,
+            seen: Vec::new(),
         }
     }
 
@@ -130,6 +140,28 @@ impl Provenance {
         } else {
             self.own.insert(field.to_owned(), age);
         }
+    }
+
+    /// Returns the ages of all values but this one.
+    pub fn others(&self, field: &str) -> impl Iterator<Item = Age> {
+        let own = self.own.iter().filter(move |(name, _)| *name != field);
+        self.base.into_iter().chain(own.map(|(_, age)| *age))
+    }
+
+    /// Remembers the digest of what the source said. Returns whether it was new.
+    pub fn see(&mut self, digest: i64) -> bool {
+        if self.has_seen(digest) {
+            return false;
+        }
+        if self.seen.len() == limits::SEEN_OF_A_LEAD {
+            self.seen.remove(1);
+        }
+        self.seen.push(digest);
+        true
+    }
+
+    pub fn has_seen(&self, digest: i64) -> bool {
+        self.seen.contains(&digest)
     }
 
     /// Returns whether any value is newer than this age.

@@ -23,9 +23,6 @@ use leadhost_store::{DedupeKey, NewFetch};
 /// within this time.
 const CONTENT_WINDOW: Duration = Duration::from_mins(10);
 
-/// Longer ids are hashed into the key, because indexes have limits.
-const LONGEST_ID: usize = 512;
-
 /// Returns the items of a delivery in the form for the store, each with its connection.
 pub async fn items(
     routing: &Routing<'_>,
@@ -142,7 +139,7 @@ fn new_fetch(
             .external_id
             .as_deref()
             .filter(|id| !is_no_id(id))
-            .map(id_key),
+            .map(DedupeKey::from_id),
         external_id: fetch.external_id,
         request: fetch.request,
         state: fetch.state,
@@ -182,7 +179,7 @@ fn new_lead(live: &Live, mut lead: Lead) -> NewLead {
     let contact_keys = contact::keys(&phones, &emails);
     let external_id = lead.external_id.clone();
     let dedupe = match &external_id {
-        Some(id) => Some(id_key(id)),
+        Some(id) => Some(DedupeKey::from_id(id)),
         None if connection.dedupe_by_content => content_key(&contact_keys, &lead),
         None => None,
     };
@@ -224,15 +221,6 @@ fn new_lead(live: &Live, mut lead: Lead) -> NewLead {
         contact_keys,
         title,
     }
-}
-
-fn id_key(id: &str) -> DedupeKey {
-    let key = if id.len() <= LONGEST_ID {
-        format!("id:{id}")
-    } else {
-        format!("id-sha256:{}", hash(&[id]))
-    };
-    DedupeKey { key, window: None }
 }
 
 /// Returns no key if there is nothing to recognise the lead by, so that it is never taken

@@ -44,12 +44,11 @@ impl Person {
     /// such a person.
     pub fn unknown(
         workspace: WorkspaceId,
-        now: Micros,
         (phone_number, email): (Option<String>, Option<String>),
     ) -> Self {
         Self {
             workspace,
-            id: ContactId::new(now),
+            id: ContactId::random(),
             keys: contact::keys_of(&phone_number, &email),
             email,
             phone_number,
@@ -279,7 +278,7 @@ mod tests {
     fn the_names_of_a_person_are_those_of_channels_and_keys() {
         let person = Person {
             workspace: WorkspaceId::new(Micros(1)),
-            id: ContactId::new(Micros(1)),
+            id: ContactId::random(),
             keys: vec![
                 "phone:+551187654321".to_owned(),
                 "email:rita@example.com".to_owned(),

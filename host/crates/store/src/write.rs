@@ -232,10 +232,28 @@ pub struct DedupeKey {
     pub window: Option<Duration>,
 }
 
+/// Longer ids are hashed into the key, because indexes have limits.
+const LONGEST_ID: usize = 512;
+
+impl DedupeKey {
+    /// Returns the key of a source's id of a lead.
+    pub fn from_id(id: &str) -> Self {
+        let key = if id.len() <= LONGEST_ID {
+            format!("id:{id}")
+        } else {
+            format!("id-sha256:{}", hash(&[id]))
+        };
+        Self { key, window: None }
+    }
+}
+
+/// What an id that people share has instead of a person's match key.
+pub const SHARED: &str = "";
+
 /// Returns the key that a lead has beside others under the same external id, which another person's lead
 /// has: a key for each match key of its person. `None`: leads are not recognised by this key's id.
 pub fn person_key(key: &str, person: &str) -> Option<String> {
-    let is_id = key.starts_with("id:") || key.starts_with("id-");
+    let is_id = key.starts_with("id:") || key.starts_with("id-sha256:");
     is_id.then(|| format!("id-person:{}", hash(&[key, person])))
 }
 

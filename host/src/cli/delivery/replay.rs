@@ -295,7 +295,7 @@ mod tests {
     fn changes_are_counted_by_field() {
         let mut changes = ReplayChanges::default();
         assert_eq!(summary(&changes, true), "No deal or contact differs.");
-        let contact = ContactId::new(Micros(0));
+        let contact = ContactId::random();
         let item = |diff: &[(&str, bool)]| {
             let diff = diff.iter().map(|(field, edited)| FieldDiff {
                 field: (*field).to_owned(),

@@ -4,7 +4,7 @@ use super::binding::{AvailablePlugin, AvailablePlugins, DeclaredSecret};
 use super::changed::{ChangedConnection, ChangedValue, changed_connections};
 use super::declaration::{self, Declaration};
 use super::outcome::ApplyError;
-use super::plan::plan;
+use super::plan::{Planned, plan};
 use crate::prelude::*;
 use leadhost_domain::connection::ConnectionSettings;
 use leadhost_domain::plugin::{Description, SecretDeclaration};
@@ -117,6 +117,10 @@ fn declared(file: &Value) -> Declaration {
 }
 
 /// Each expectation is a path and a part of the message; there are no other problems.
+fn planned(sealer: &Sealer) -> Planned {
+    plan(declared(&file()), WORKSPACE, &[], sealer, START).expect("planned")
+}
+
 fn check(file: &Value, expect: &[(&str, &str)]) {
     let problems = read(file, &plugins()).expect_err("it has problems");
     for (path, part) in expect {
@@ -418,7 +422,7 @@ fn stored(planned: &PlannedConnection) -> Connection {
 #[test]
 fn a_generated_secret_is_shown_once_and_kept_by_the_next_apply() {
     let sealer = Sealer::throwaway();
-    let first = plan(declared(&file()), WORKSPACE, &[], &sealer, START).expect("planned");
+    let first = planned(&sealer);
     let made = &first.generated.connections["site"]["verify-token"];
     assert!(made.starts_with("v-") && made.len() == 34, "{made}");
     let before = stored(&first.plan.connections[0]);
@@ -459,27 +463,13 @@ fn the_fingerprint_covers_configuration_secrets_and_sealing_key() {
         base,
         fixed(&|file| file["connections"][0]["secrets"]["app-secret"] = json!("new"))
     );
-    let other = plan(
-        declared(&file()),
-        WORKSPACE,
-        &[],
-        &Sealer::throwaway(),
-        START,
-    )
-    .expect("planned");
+    let other = planned(&Sealer::throwaway());
     assert_ne!(base, other.plan.connections[0].fingerprint);
 }
 
 #[test]
 fn a_generated_secret_that_cannot_be_decrypted_is_an_error() {
-    let first = plan(
-        declared(&file()),
-        WORKSPACE,
-        &[],
-        &Sealer::throwaway(),
-        START,
-    )
-    .expect("planned");
+    let first = planned(&Sealer::throwaway());
     let before = stored(&first.plan.connections[0]);
     let declaration = declared(&file());
     assert!(matches!(

@@ -236,7 +236,7 @@ mod tests {
     fn search() -> PersonSearch {
         PersonSearch::new(&Person {
             workspace: WorkspaceId::new(Micros(1)),
-            id: ContactId::new(Micros(1)),
+            id: ContactId::random(),
             keys: vec![
                 "phone:+551187654321".to_owned(),
                 "email:rita@example.com".to_owned(),

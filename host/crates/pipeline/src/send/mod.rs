@@ -164,7 +164,7 @@ mod tests {
             workspace: WorkspaceId::new(now),
             message: MessageId::new(now),
             conversation: ConversationId::new(now),
-            contact: ContactId::new(now),
+            contact: ContactId::random(),
             connection: ConnectionId::generate(),
             recipient: "+5511900000001".to_owned(),
             payload: "{}".to_owned(),

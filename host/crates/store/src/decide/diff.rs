@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use sha2::{Digest as _, Sha256};
+
 use super::conversation;
 use super::items::ItemContext;
 use crate::decide::prelude::*;
@@ -131,7 +133,7 @@ pub(super) fn compare(
     let ages = ages_of(deal);
     let is_first = deal.delivery == Some(context.delivery);
     let age = age_of(context, item, lead);
-    let returns = lead.action != Action::Delete && returns(deal, age, context.arrives);
+    let returns = lead.action != Action::Delete && returns(deal, (age, lead), context.arrives);
     let mut diff = Differences {
         age,
         arrives: context.arrives,
@@ -307,18 +309,62 @@ pub(super) fn mark_deleted(set: &mut WorkingSet, deal_id: DealId, age: Age) -> V
     found.into_iter().collect()
 }
 
-/// Returns whether a lead of this age, which its source makes or changes, is there again after the source
-/// deleted it. A mark from before it had an age goes with the next lead that arrives.
-fn returns(deal: &DealRecord, age: Age, arrives: bool) -> bool {
-    let is_newer = |mark: Age| !age.is_older_than(mark, arrives) && !age.is_of_same(mark);
-    deal.props.get(SOURCE_DELETED) == Some(&Value::Bool(true))
-        && deal.provenance.own(DELETED).map_or(arrives, is_newer)
+/// Returns whether a lead, which its source makes or changes, is there again after the source deleted it:
+/// if that happened later by the source's times. Without both times it is, unless the lead says nothing that
+/// the source has not said before, or is older than what is known.
+fn returns(deal: &DealRecord, (age, lead): (Age, &NewLead), arrives: bool) -> bool {
+    let is_deleted = deal.props.get(SOURCE_DELETED) == Some(&Value::Bool(true));
+    let is_news = |mark: Age| {
+        let is_later = |known: Age| age.is_later_than(known).unwrap_or(true);
+        let mut known = deal.provenance.others(DELETED);
+        !age.is_older_than(mark, arrives)
+            && known.all(is_later)
+            && !deal.provenance.has_seen(digest(lead))
+    };
+    // A mark from before it had an age arrived before this one.
+    let mark = deal.provenance.own(DELETED).or(arrives.then(Age::default));
+    is_deleted
+        && mark.is_some_and(|mark| {
+            !age.is_of_same(mark) && age.is_later_than(mark).unwrap_or_else(|| is_news(mark))
+        })
 }
 
 /// Returns whether a lead of this age brings back a deal that its source deleted.
-pub(super) fn is_back(set: &WorkingSet, deal: DealId, age: Age, arrives: bool) -> bool {
+pub(super) fn is_back(
+    set: &WorkingSet,
+    deal: DealId,
+    (age, lead): (Age, &NewLead),
+    arrives: bool,
+) -> bool {
     let deal = set.deals.get(&deal);
-    deal.is_some_and(|deal| returns(deal, age, arrives))
+    deal.is_some_and(|deal| returns(deal, (age, lead), arrives))
+}
+
+/// Remembers what a lead said, so that a repeat does not count as news.
+pub(super) fn see(set: &mut WorkingSet, deal_id: DealId, lead: &NewLead) {
+    if let Some(deal) = set.deals.get_mut(&deal_id)
+        && deal.provenance.see(digest(lead))
+        && deal.change == RowChange::None
+    {
+        set.unstamped_deals.insert((deal.workspace, deal_id));
+    }
+}
+
+fn digest(lead: &NewLead) -> i64 {
+    let phones: Vec<&String> = lead.phones.iter().map(|phone| &phone.raw).collect();
+    let said = json!([
+        lead.name,
+        phones,
+        lead.emails,
+        lead.products,
+        lead.title,
+        lead.deal_props,
+        lead.contact_props
+    ]);
+    let digest = Sha256::digest(said.to_string());
+    digest
+        .first_chunk()
+        .map_or(0, |bytes| i64::from_be_bytes(*bytes))
 }
 
 /// Returns the change that marks a deal whose lead the source deleted, which is not written yet.

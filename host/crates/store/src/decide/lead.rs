@@ -1,14 +1,14 @@
 //! A lead: a duplicate, a change of a known lead, or a new deal.
 
+use super::claimed::{ClaimedKey, person_keys, shared_key};
 use super::diff::{Compared, Comparison};
-use super::items::{ItemContext, free_place, stored};
+use super::items::{ItemContext, free_place};
 use super::people::{self, PersonDetails};
 use super::receipt::KeysSoFar;
 use super::working_set::ClaimKey;
 use super::{conversation, diff, notify, parting, receipt};
 use crate::decide::prelude::*;
-use crate::{ChangedBy, FieldDiff, NewLead, person_key};
-use leadhost_domain::contact::SAID;
+use crate::{ChangedBy, FieldDiff, NewLead};
 use leadhost_domain::lead::Action;
 use leadhost_domain::provenance::{OCCURRED_AT, Provenance};
 use leadhost_domain::repair::{CREATED, PERSON};
@@ -19,126 +19,6 @@ const OLDER: &str = "older than what is known";
 const UNREACHABLE: &str = "no phone number and no e-mail address of the lead could be read, so nobody can reach the person";
 
 const DELETED_UNKNOWN: &str = "the source deleted a lead that is not known here";
-
-struct ClaimedKey {
-    key: Option<ClaimKey>,
-    claim: Option<Claim>,
-    /// No item of this conversion has used the key before.
-    first_use: bool,
-}
-
-impl ClaimedKey {
-    fn new(set: &WorkingSet, context: &mut ItemContext<'_>, index: u32, lead: &NewLead) -> Self {
-        let key = key_of(set, context, index, lead);
-        let first_use = key
-            .as_ref()
-            .is_none_or(|key| context.used.insert(key.clone()));
-        let claim = key
-            .as_ref()
-            .and_then(|key| set.live_claim(key, context.received_at))
-            .cloned();
-        Self {
-            key,
-            claim,
-            first_use,
-        }
-    }
-
-    /// Returns the finished item that the lead repeats, with its place, and the mode of its replay.
-    fn finished(
-        &self,
-        set: &WorkingSet,
-        context: &ItemContext<'_>,
-        index: u32,
-        lead: &NewLead,
-    ) -> Option<(u32, ItemRecord, Mode)> {
-        let mode = context.mode.filter(|_| self.first_use)?;
-        let (index, item) = finished(set, context, index, lead, self.claim.as_ref())?;
-        Some((index, item, mode))
-    }
-
-    /// Returns the owner of the key, unless it is the lead itself, which has no deal yet: its fetch
-    /// was answered, or it is retried, possibly at another place because another version converted
-    /// it.
-    fn owner(&self, context: &ItemContext<'_>, index: u32) -> Option<Claim> {
-        let again = context.mode.is_some() && self.first_use;
-        self.claim.clone().filter(|claim| {
-            !(claim.delivery == context.delivery
-                && (claim.item == index || again)
-                && claim.deal.is_none())
-        })
-    }
-}
-
-/// Returns the key by which a lead is recognised: its own, or if a lead of another person has that, its
-/// own together with its person.
-fn key_of(
-    set: &WorkingSet,
-    context: &ItemContext<'_>,
-    index: u32,
-    lead: &NewLead,
-) -> Option<ClaimKey> {
-    let key = (lead.connection.clone(), lead.dedupe.as_ref()?.key.clone());
-    let Some(claim) = set.live_claim(&key, context.received_at) else {
-        return Some(key);
-    };
-    let mut persons = person_keys(lead);
-    if let Some(known) = persons.clone().find(|key| set.claims.contains_key(key)) {
-        return Some(known);
-    }
-    let again = context.mode.is_some() && !context.used.contains(&key);
-    let is_own = claim.delivery == context.delivery && (claim.item == index || again);
-    let is_another = lead.action == Action::Create && !is_own && is_of_another(set, claim, lead);
-    let own = persons.next().filter(|_| is_another);
-    Some(own.unwrap_or(key))
-}
-
-fn person_keys(lead: &NewLead) -> impl Iterator<Item = ClaimKey> + Clone {
-    let dedupe = lead.dedupe.iter();
-    let pairs = dedupe.flat_map(|dedupe| lead.contact_keys.iter().map(move |key| (dedupe, key)));
-    pairs.filter_map(|(dedupe, person)| {
-        Some((lead.connection.clone(), person_key(&dedupe.key, person)?))
-    })
-}
-
-/// Returns whether a lead is of another person than the lead that has its id, which is then no id: it
-/// gives another name, and both give phones or addresses that have none in common.
-fn is_of_another(set: &WorkingSet, claim: &Claim, lead: &NewLead) -> bool {
-    let Some(deal) = claim.deal.and_then(|deal| set.deals.get(&deal)) else {
-        return false;
-    };
-    let said = deal.props.get(SAID).unwrap_or(&Value::Null);
-    let person = set.contacts.get(&deal.person);
-    let mut keys = contact::said_keys(said);
-    keys.extend(person.map_or_else(Vec::new, |person| {
-        contact::keys_of(&person.phone_number, &person.email)
-    }));
-    let is_known = |key: &String| {
-        let owner = set.contact_keys.get(&(deal.workspace, key.clone()));
-        keys.contains(key) || owner == Some(&deal.person)
-    };
-    let shares = lead.contact_keys.iter().any(is_known);
-    let both_say = !keys.is_empty() && !lead.contact_keys.is_empty();
-    let names = [
-        said["name"].as_str(),
-        person.and_then(|person| person.name.as_deref()),
-    ];
-    let mut names = names.into_iter().flatten().peekable();
-    both_say
-        && !shares
-        && names.peek().is_some()
-        && lead
-            .name
-            .as_ref()
-            .is_some_and(|name| !names.any(|other| is_alike(name, other)))
-}
-
-/// Returns whether one of two names has all words of the other.
-fn is_alike(one: &str, two: &str) -> bool {
-    let [one, two] = [one, two].map(str::to_lowercase);
-    let [one, two] = [&one, &two].map(|name| name.split_whitespace().collect::<BTreeSet<_>>());
-    one.is_subset(&two) || two.is_subset(&one)
-}
 
 /// Returns the item's place and its outcome.
 pub(super) fn decide(
@@ -161,8 +41,13 @@ pub(super) fn decide(
         return (index, again(set, context, (index, item), lead, mode));
     }
     let claim = known.owner(context, index);
-    let key = known.key;
+    let unclear = known.unclear(lead);
+    let ClaimedKey { key, also, .. } = known;
     let index = free_place(set, context.delivery, index);
+    if let Some(item) = unclear {
+        return (index, item);
+    }
+    let deal = claim.as_ref().and_then(|claim| claim.deal);
     let item = match (lead.action, claim) {
         (
             Action::Delete,
@@ -171,7 +56,7 @@ pub(super) fn decide(
                 contact,
                 ..
             }),
-        ) => delete(set, context, index, (deal, contact), lead),
+        ) => delete(set, context, index, (deal, contact), (lead, &also)),
         (Action::Delete, _) => ItemRecord::with_message(
             ItemStatus::Ignored,
             lead.external_id.clone(),
@@ -206,6 +91,9 @@ pub(super) fn decide(
         (_, Some(claim)) => duplicate(set, &claim, lead),
         (_, None) => create(set, context, index, lead, key.as_ref()),
     };
+    if let Some(deal) = deal.filter(|_| lead.action != Action::Delete) {
+        diff::see(set, deal, lead);
+    }
     (index, item)
 }
 
@@ -216,7 +104,7 @@ fn is_back(
     (deal, lead): (DealId, &NewLead),
 ) -> bool {
     let age = diff::age_of(context, index, lead);
-    diff::is_back(set, deal, age, context.arrives)
+    diff::is_back(set, deal, (age, lead), context.arrives)
 }
 
 fn is_uncreated(set: &WorkingSet, deal: DealId) -> bool {
@@ -239,6 +127,7 @@ pub(super) fn look(
     }
     let id = || lead.external_id.clone();
     let item = match (lead.action, known.owner(context, index)) {
+        _ if let Some(item) = known.unclear(lead) => item,
         (Action::Delete, _) => ItemRecord::new(ItemStatus::Ignored, id()),
         (_, Some(_)) => ItemRecord::new(ItemStatus::Duplicate, id()),
         (_, None) => ItemRecord::new(ItemStatus::Converted, id()),
@@ -274,6 +163,7 @@ pub(super) fn preview(
     };
     let owner = known.owner(context, index);
     let item = match (lead.action, owner) {
+        _ if let Some(item) = known.unclear(lead) => item,
         (
             Action::Delete,
             Some(Claim {
@@ -282,8 +172,9 @@ pub(super) fn preview(
                 ..
             }),
         ) => {
-            let diff = diff::deleted_mark(set, deal).into_iter().collect();
-            of_deal(deal, contact, diff)
+            let all = [deal].into_iter().chain(known.also.iter().copied());
+            let diff = all.filter_map(|deal| diff::deleted_mark(set, deal));
+            of_deal(deal, contact, diff.collect())
         }
         (Action::Delete, _) => ItemRecord::with_message(ItemStatus::Ignored, id(), DELETED_UNKNOWN),
         (
@@ -335,31 +226,6 @@ pub(super) fn claim(
             change,
         },
     );
-}
-
-/// Returns the finished item that this lead repeats: the owner of its key, or the one at
-/// its place unless their external ids differ.
-fn finished(
-    set: &WorkingSet,
-    context: &ItemContext<'_>,
-    index: u32,
-    lead: &NewLead,
-    claim: Option<&Claim>,
-) -> Option<(u32, ItemRecord)> {
-    let owner = claim
-        .filter(|claim| claim.delivery == context.delivery)
-        .and_then(|claim| Some((claim.item, stored(set, context.delivery, claim.item)?)));
-    let at_place = || {
-        let item = stored(set, context.delivery, index)?;
-        let same = match (&item.external_id, &lead.external_id) {
-            (Some(before), Some(now)) => before == now,
-            _ => true,
-        };
-        same.then_some((index, item))
-    };
-    owner
-        .filter(|(_, item)| item.is_finished())
-        .or_else(|| at_place().filter(|(_, item)| item.is_finished()))
 }
 
 fn again(
@@ -517,23 +383,28 @@ fn delete(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
     index: u32,
-    (deal, contact): (DealId, Option<ContactId>),
-    lead: &NewLead,
+    (first, contact): (DealId, Option<ContactId>),
+    (lead, also): (&NewLead, &[DealId]),
 ) -> ItemRecord {
     let age = diff::age_of(context, index, lead);
-    let is_older = set
-        .deals
-        .get(&deal)
-        .is_some_and(|deal| deal.provenance.has_newer(age, context.arrives));
-    let diff = match is_older {
-        true => Vec::new(),
-        false => diff::mark_deleted(set, deal, age),
-    };
-    remember(set, context, deal, &diff);
-    if let Some(contact) = set.deals.get(&deal).map(|deal| deal.person) {
-        receipt::note(set, context, index, (deal, contact), &diff);
+    let (mut all, mut is_any_older) = (Vec::new(), false);
+    for deal in [first].iter().chain(also).copied() {
+        let is_older = set
+            .deals
+            .get(&deal)
+            .is_some_and(|deal| deal.provenance.has_newer(age, context.arrives));
+        is_any_older |= is_older;
+        let diff = match is_older {
+            true => Vec::new(),
+            false => diff::mark_deleted(set, deal, age),
+        };
+        remember(set, context, deal, &diff);
+        if let Some(contact) = set.deals.get(&deal).map(|deal| deal.person) {
+            receipt::note(set, context, index, (deal, contact), &diff);
+        }
+        all.extend(diff);
     }
-    changed(set, (deal, contact), lead, (diff, is_older))
+    changed(set, (first, contact), lead, (all, is_any_older))
 }
 
 /// The outcome of a lead that changed its deal, or would have if it were not older.
@@ -606,13 +477,17 @@ fn create(
             ..DealRecord::new(context.workspace, contact)
         },
     );
+    diff::see(set, deal, lead);
     if let (Some(key), Some(dedupe)) = (key, &lead.dedupe) {
         let made = Some((deal, contact));
         claim(set, context, index, key, dedupe.window, made);
         if key.1 != dedupe.key {
-            for key in person_keys(lead).skip(1) {
+            let shared = shared_key(lead).filter(|key| !set.claims.contains_key(key));
+            for key in person_keys(lead).skip(1).chain(shared) {
                 claim(set, context, index, &key, dedupe.window, made);
             }
+            let id = (lead.connection.clone(), dedupe.key.clone());
+            set.leads_of_id.entry(id).or_default().push(deal);
             let id = lead.external_id.as_deref().unwrap_or_default();
             let note = format!(
                 "lead {id}: another person's lead has this id, so this is a lead of its own and no repeat"

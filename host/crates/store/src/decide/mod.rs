@@ -7,6 +7,7 @@
 
 mod accept;
 mod admission;
+mod claimed;
 mod conversation;
 pub mod cubes;
 mod deadlines;

@@ -152,16 +152,17 @@ impl<'a> Former<'a> {
         let shared = set.known_shared_keys.iter().chain(&set.shared_keys);
         let shared =
             shared.filter(|(workspace, shared, _)| (*workspace, shared) == (entry.0, &entry.1));
-        let names = |id: &ContactId| {
+        // The first lead by which it has the key.
+        let since = |id: &ContactId| {
             let leads = set.said_of(*id).into_iter();
             let mut leads = leads.take_while(|(deal, _)| !decided || *deal < self.deal);
-            leads.any(|(_, said)| contact::said_keys(&said).contains(&entry.1))
+            let naming = leads.find(|(_, said)| contact::said_keys(said).contains(&entry.1));
+            naming.map(|(deal, _)| deal)
         };
         let heir = || {
-            shared
-                .map(|(.., id)| *id)
-                .filter(|id| *id != self.contact && names(id))
-                .min()
+            let others = shared.map(|(.., id)| *id).filter(|id| *id != self.contact);
+            let others = others.filter_map(|id| Some((since(&id)?, id)));
+            others.min().map(|(_, id)| id)
         };
         owner.filter(|id| *id != self.contact).or_else(heir)
     }

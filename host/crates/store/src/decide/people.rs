@@ -36,7 +36,7 @@ pub(super) fn create(
     workspace: WorkspaceId,
     details: &PersonDetails<'_>,
 ) -> ContactId {
-    let id = ContactId::new(set.now);
+    let id = ContactId::random();
     let contact = ContactRecord {
         workspace,
         name: details.name.map(str::to_owned),

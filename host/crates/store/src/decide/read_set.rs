@@ -7,7 +7,7 @@ use super::working_set::{ClaimKey, ExternalId};
 use crate::decide::prelude::*;
 use crate::{
     ContactParting, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, NewDeal,
-    NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,
+    NewEvent, NewItem, Reconversion, RepairUndo, SHARED, SendOutcome, SendSettlement, Write,
     erased_reference, message_error_id, person_key,
 };
 use leadhost_domain::channel::ChannelError;
@@ -47,8 +47,8 @@ pub struct ReadSet {
     pub first_agents: BTreeSet<WorkspaceId>,
     /// Connections whose quarantine grows, and by how much at most.
     pub quarantine: BTreeMap<ConnectionId, Arriving>,
-    /// The persons of leads with an external id: see [`ReadSet::claims_of_persons`].
-    pub persons: BTreeSet<(ClaimKey, String)>,
+    /// The match keys of leads with an external id, with the id: see [`ReadSet::claims_of_persons`].
+    pub persons: BTreeMap<ClaimKey, (String, BTreeSet<String>)>,
     /// External ids of new deals. A deal of the partner may have one.
     pub external_ids: BTreeSet<ExternalId>,
     /// Claims whose deals, with their contacts, may change.
@@ -305,13 +305,25 @@ impl ReadSet {
             .collect()
     }
 
-    /// Returns the keys that leads may have together with their persons, once a lead has the key alone.
+    /// Returns the keys that leads may have together with their persons, once a lead has the key alone, and
+    /// those of the ids that people share.
     pub fn claims_of_persons(&self, set: &WorkingSet) -> BTreeSet<ClaimKey> {
-        let persons = self.persons.iter();
-        let known = persons.filter(|(key, _)| set.claims.contains_key(key));
-        known
-            .filter_map(|((of, key), person)| Some((of.clone(), person_key(key, person)?)))
-            .collect()
+        let known = self.persons.iter();
+        let known = known.filter(|(key, _)| set.claims.contains_key(key));
+        let keys = known.flat_map(|((of, key), (_, persons))| {
+            let all = persons.iter().map(String::as_str).chain([SHARED]);
+            all.filter_map(|person| Some((of.clone(), person_key(key, person)?)))
+        });
+        keys.collect()
+    }
+
+    /// Returns the keys of ids that people share, each with its workspace and its id.
+    pub fn shared_ids<'a>(&'a self, set: &WorkingSet) -> Vec<(&'a ClaimKey, WorkspaceId, &'a str)> {
+        let known = self.persons.iter().filter_map(|(key, (id, _))| {
+            let shared = (key.0.clone(), person_key(&key.1, SHARED)?);
+            Some((key, set.claims.get(&shared)?.workspace, id.as_str()))
+        });
+        known.collect()
     }
 
     /// Returns the deliveries of which only some items are loaded. `others` chooses those that also
@@ -336,9 +348,11 @@ impl ReadSet {
                 self.all_about_deals |= lead.deal_props.contains_key(deal::TEST);
                 if let Some(dedupe) = &lead.dedupe {
                     let key = (lead.connection.clone(), dedupe.key.clone());
-                    let persons = lead.contact_keys.iter();
-                    self.persons
-                        .extend(persons.map(|person| (key.clone(), person.clone())));
+                    if let Some(id) = &lead.external_id {
+                        let persons = self.persons.entry(key.clone());
+                        let (_, persons) = persons.or_insert_with(|| (id.clone(), BTreeSet::new()));
+                        persons.extend(lead.contact_keys.iter().cloned());
+                    }
                     self.deals_of_claims.insert(key.clone());
                     self.claims.insert(key);
                 }

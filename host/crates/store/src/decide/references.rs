@@ -92,16 +92,26 @@ pub(super) fn forget(set: &mut WorkingSet, channel: &Channel, external_ids: &[St
     let until = set.now.plus(limits::ERASED_REFERENCE_RETENTION);
     for id in external_ids {
         let key = (channel.connection.clone(), erased_reference(id));
-        let references = &mut set.dialogue.references;
-        references.entry(key).or_insert_with(|| Reference {
-            workspace: channel.workspace,
-            message: None,
-            progress: MessageProgress::default(),
-            recipient_id: None,
-            until: Some(until),
-            change: RowChange::New,
-        });
+        kept(set, channel, key, until);
     }
+}
+
+/// Returns what is kept of an id whose message is not known, or keeps it until then.
+fn kept<'a>(
+    set: &'a mut WorkingSet,
+    channel: &Channel,
+    key: ReferenceKey,
+    until: Micros,
+) -> &'a mut Reference {
+    let references = &mut set.dialogue.references;
+    references.entry(key).or_insert_with(|| Reference {
+        workspace: channel.workspace,
+        message: None,
+        progress: MessageProgress::default(),
+        recipient_id: None,
+        until: Some(until),
+        change: RowChange::New,
+    })
 }
 
 /// Keeps a status for an id whose message is not known. Returns whether it was new.
@@ -113,15 +123,7 @@ pub(super) fn wait(
     recipient_id: Option<&str>,
 ) -> bool {
     let until = set.now.plus(limits::REFERENCE_RETENTION);
-    let references = &mut set.dialogue.references;
-    let reference = references.entry(key).or_insert_with(|| Reference {
-        workspace: channel.workspace,
-        message: None,
-        progress: MessageProgress::default(),
-        recipient_id: None,
-        until: Some(until),
-        change: RowChange::New,
-    });
+    let reference = kept(set, channel, key, until);
     let mut news = reference.progress.merge(said);
     if let (None, Some(id)) = (&reference.recipient_id, recipient_id) {
         reference.recipient_id = Some(id.to_owned());

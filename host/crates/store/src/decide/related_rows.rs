@@ -124,8 +124,13 @@ impl ReadSet {
             let deal = set.deals.get(&claim.deal?)?;
             Some((claim.workspace, deal.person))
         });
+        let of_ids = set.leads_of_id.values().flatten().filter_map(|id| {
+            let deal = set.deals.get(id)?;
+            Some((deal.workspace, deal.person))
+        });
         let heirs = self.heirs.iter().copied();
-        let found = by_key.chain(of_deals).chain(of_claims).chain(heirs);
+        let found = by_key.chain(of_deals).chain(of_claims).chain(of_ids);
+        let found = found.chain(heirs);
         found.collect()
     }
 

@@ -475,7 +475,7 @@ mod tests {
     #[test]
     fn a_deal_of_a_merged_contact_and_a_new_deal_stay() {
         let mut changed = changed();
-        let gone = ContactId::new(NOW);
+        let gone = ContactId::random();
         let all = vec![
             changed.change(CREATED, Value::Null, json!(changed.deal)),
             changed.change(MERGED, json!(gone), json!(changed.contact)),
@@ -540,7 +540,7 @@ mod tests {
         changed.set.contact_keys.insert(entry.clone(), contact);
         let same = keys.clone();
         assert_eq!(changed.undo(vec![same]), [RepairUndone::ChangedSince]);
-        let other = ContactId::new(NOW);
+        let other = ContactId::random();
         changed.set.contact_keys.insert(entry, other);
         assert_eq!(changed.undo(vec![keys]), [RepairUndone::Undone]);
         assert_eq!(changed.set.removed_shared_keys, [(workspace, key, contact)]);

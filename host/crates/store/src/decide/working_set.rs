@@ -38,6 +38,8 @@ pub struct WorkingSet {
     pub deliveries: HashMap<DeliveryId, DeliveryRecord>,
     pub fetches: HashMap<(DeliveryId, u32), FetchRecord>,
     pub claims: HashMap<ClaimKey, Claim>,
+    /// The newest leads of ids that people share, by the keys of the ids, oldest first.
+    pub leads_of_id: HashMap<ClaimKey, Vec<DealId>>,
     pub contacts: HashMap<ContactId, ContactRecord>,
     pub contact_keys: HashMap<(WorkspaceId, String), ContactId>,
     pub deals: HashMap<DealId, DealRecord>,

@@ -5,7 +5,8 @@
 use crate::operations::prelude::*;
 use crate::operations::{repairs, tombstones};
 use crate::tombstones::Removal;
-use crate::{Erased, erased_key};
+use crate::{DedupeKey, Erased, erased_key, person_key};
+use leadhost_domain::contact;
 
 /// Locks the rows whose column `by` names one of the ids. The workspace is checked, but not
 /// searched by.
@@ -37,12 +38,15 @@ for update of t                                  -- postgres
 
 pub(super) use locked;
 
-statements! {
-    // The keys of external ids that these deals hold: see `erased_key`. `coalesce` keeps PostgreSQL from finding the
-    // deals by the index of external ids.
-    static LOCK_CLAIMS: Sql = sql("
+/// The deals `d` whose ids `each` has. The workspace is checked, but not searched by, on SQLite.
+macro_rules! of_deals {
+    ($columns:literal, $rest:literal) => {
+        sql(concat!(
+            "
 each (workspace_id uuid, id uuid)
-select k.connection_id, k.key
+select ",
+            $columns,
+            "
 from each
 cross join deals as d                                    -- sqlite
   on d.id = each.id                                      -- sqlite
@@ -50,10 +54,27 @@ cross join deals as d                                    -- sqlite
 join deals as d                                          -- postgres
   on d.workspace_id = each.workspace_id                  -- postgres
   and d.id = each.id                                     -- postgres
+",
+            $rest
+        ))
+    };
+}
+
+/// Match keys of a person by which repeats of a removed lead are recognised.
+const KEYS_KEPT: usize = 64;
+
+statements! {
+    static IDS: Sql = of_deals!("d.id, d.connection_id, d.external_id", "");
+
+    // The key of an id, as it is or erased: who holds it changes no lead with the id.
+    static LOCK_CLAIMS: Sql = sql("
+each (connection_id text, key text, erased_key text)
+select k.connection_id, k.key, k.deal_id
+from each
 ordered join dedupe as k
-  on k.connection_id = d.connection_id
-  and k.key = 'id:' || coalesce(d.external_id, '')
-  and k.deal_id = d.id
+  on k.connection_id = each.connection_id
+  and k.key in (each.key, each.erased_key)               -- sqlite
+  and k.key = any (array[each.key, each.erased_key])     -- postgres
 order by k.connection_id, k.key
 for update of k                                          -- postgres
 ");
@@ -77,19 +98,52 @@ from each
 where d.connection_id = each.connection_id
 and d.key = each.key");
 
-    static LOCK_DEALS: Sql = sql("
-each (workspace_id uuid, id uuid)
-select d.id
+    static PERSON_CLAIMS: Sql = sql("
+each (workspace_id uuid, id uuid, key text)
+insert into dedupe (workspace_id, connection_id, key, delivery_id, item, deal_id, contact_id)
+select d.workspace_id, d.connection_id, each.key, d.delivery_id, coalesce((
+    select min(i.item)
+    from items as i
+    where i.workspace_id = d.workspace_id
+    and i.delivery_id = d.delivery_id
+    and i.deal_id = d.id
+  ), 0), d.id, d.person_id
 from each
-cross join deals as d                                    -- sqlite
-  on d.id = each.id                                      -- sqlite
-  and (d.workspace_id = each.workspace_id) is true       -- sqlite
-join deals as d                                          -- postgres
-  on d.workspace_id = each.workspace_id                  -- postgres
-  and d.id = each.id                                     -- postgres
-order by d.id
+ordered join deals as d
+  on d.id = each.id
+  and d.workspace_id = each.workspace_id
+where d.delivery_id is not null
+order by d.connection_id, each.key
+on conflict do nothing");
+
+    static LOCK_DEALS: Sql = of_deals!(
+        "d.id, d.props -> 'contact' as said",
+        "order by d.id
 for update of d                                          -- postgres
-");
+"
+    );
+
+    static KEYS: Sql = sql("
+each (workspace_id uuid, id uuid)
+select d.id, k.key
+from each
+ordered join deals as d
+  on d.id = each.id
+  and (d.workspace_id = each.workspace_id) is true       -- sqlite
+  and d.workspace_id = each.workspace_id                 -- postgres
+ordered join contact_keys as k
+  on k.contact_id = d.person_id
+  and (k.workspace_id = d.workspace_id) is true
+union all
+select d.id, k.key
+from each
+ordered join deals as d
+  on d.id = each.id
+  and (d.workspace_id = each.workspace_id) is true       -- sqlite
+  and d.workspace_id = each.workspace_id                 -- postgres
+ordered join shared_keys as k
+  on k.contact_id = d.person_id
+  and (k.workspace_id = d.workspace_id) is true");
 
     static LOCK_CONVERSATIONS: Sql = sql(locked!("conversations", "deal_id", "t.id"));
     static LOCK_ERRORS: Sql = sql(locked!("message_errors", "deal_id", "t.id"));
@@ -171,23 +225,15 @@ pub async fn deals(
     now: Micros,
 ) -> Result<Erased, StoreError> {
     let wanted = rows_of(workspace, deals);
-    let claims: Vec<(String, String)> = tx
-        .rows_each(&LOCK_CLAIMS, &wanted, cells!("connection_id", "key"))
-        .await?;
-    let claims: Vec<_> = claims
-        .iter()
-        .map(|(connection_id, key)| {
-            args! { connection_id, key, erased_key: erased_key(key) }
-        })
-        .collect();
-    tx.run_each(&FORMER_CLAIMS, &claims).await?;
-    tx.run_each(&ERASED_CLAIMS, &claims).await?;
-    let deals: Vec<Uuid> = tx
-        .rows_each(&LOCK_DEALS, &wanted, |row| row.get("id"))
+    let ids = claims(tx, &wanted).await?;
+    let deals: Vec<(Uuid, Option<Value>)> = tx
+        .rows_each(&LOCK_DEALS, &wanted, cells!("id", "said"))
         .await?;
     if deals.is_empty() {
         return Ok(Erased::default());
     }
+    keep_persons(tx, workspace, &deals, &ids).await?;
+    let deals: Vec<Uuid> = deals.into_iter().map(|(id, _)| id).collect();
     let locked = rows_of(workspace, &deals);
     let conversations: Vec<Uuid> = tx
         .rows_each(&LOCK_CONVERSATIONS, &locked, |row| row.get("id"))
@@ -240,6 +286,72 @@ pub async fn deals(
         tickets: u64::try_from(whole.len()).unwrap_or(u64::MAX),
         ..Erased::default()
     })
+}
+
+/// Locks the keys of the ids that these deals have, and erases those that they hold: see [`erased_key`].
+/// Returns the keys.
+async fn claims(
+    tx: &mut Tx,
+    wanted: &[[Arg<'static>; 2]],
+) -> Result<HashMap<Uuid, String>, StoreError> {
+    let named: Vec<(Uuid, Option<String>, Option<String>)> = tx
+        .rows_each(&IDS, wanted, cells!("id", "connection_id", "external_id"))
+        .await?;
+    let named = named.into_iter().filter_map(|(deal, connection, id)| {
+        Some((connection?, DedupeKey::from_id(&id?).key, deal))
+    });
+    let named: Vec<(String, String, Uuid)> = named.collect();
+    let rows = named.iter().map(|(connection_id, key, _)| {
+        args! { connection_id, key, erased_key: erased_key(key) }
+    });
+    let held: Vec<(String, String, Option<Uuid>)> = tx
+        .rows_each(
+            &LOCK_CLAIMS,
+            &rows.collect::<Vec<_>>(),
+            cells!("connection_id", "key", "deal_id"),
+        )
+        .await?;
+    let held = held.iter().filter(|(connection, key, of)| {
+        let mut named = named.iter();
+        named.any(|(at, id, deal)| (at, id, Some(*deal)) == (connection, key, *of))
+    });
+    let held = held.filter_map(|(connection_id, key, _)| {
+        Some(args! { connection_id, key, erased_key: erased_key(key)? })
+    });
+    let held: Vec<_> = held.collect();
+    tx.run_each(&FORMER_CLAIMS, &held).await?;
+    tx.run_each(&ERASED_CLAIMS, &held).await?;
+    Ok(named
+        .into_iter()
+        .map(|(_, key, deal)| (deal, key))
+        .collect())
+}
+
+/// Keeps hashes of the phones and addresses of removed leads that have an id, with the id: a repeat of such
+/// a lead is recognised by one, and a lead of another person by having none.
+async fn keep_persons(
+    tx: &mut Tx,
+    workspace_id: WorkspaceId,
+    deals: &[(Uuid, Option<Value>)],
+    ids: &HashMap<Uuid, String>,
+) -> Result<(), StoreError> {
+    let known = deals.iter().filter(|(deal, _)| ids.contains_key(deal));
+    let known: Vec<Uuid> = known.map(|(deal, _)| *deal).collect();
+    let of_contacts: Vec<(Uuid, String)> = tx
+        .rows_each(&KEYS, &rows_of(workspace_id, &known), cells!("id", "key"))
+        .await?;
+    let mut rows = Vec::new();
+    for (deal, said) in deals {
+        let Some(id) = ids.get(deal) else { continue };
+        let said = said.as_ref().map_or_else(Vec::new, contact::said_keys);
+        let own = of_contacts.iter().filter(|(of, _)| of == deal);
+        let keys = said.iter().chain(own.map(|(_, key)| key));
+        let keys: BTreeSet<String> = keys.filter_map(|key| person_key(id, key)).collect();
+        let keys = keys.into_iter().take(KEYS_KEPT);
+        rows.extend(keys.map(|key| args! { workspace_id, id: *deal, key }));
+    }
+    tx.run_each(&PERSON_CLAIMS, &rows).await?;
+    Ok(())
 }
 
 /// Returns the rows of `each (workspace_id uuid, id uuid)` for these ids of the workspace.

@@ -5,18 +5,24 @@ use crate::operations::prelude::*;
 use crate::{Person, PersonBy};
 
 statements! {
-    // Among the contacts that share the key, its first owner comes first.
+    // Among the contacts that share the key, its owner comes first, and then the oldest.
     static BY_KEY: Sql = sql("
-select contact_id, 0 as turn
-from contact_keys
-where workspace_id = :workspace
-and key = :key
+select k.contact_id, 0 as turn, null as created_at       -- sqlite
+select k.contact_id, 0 as turn, null::timestamptz as created_at -- postgres
+from contact_keys as k
+where k.workspace_id = :workspace
+and k.key = :key
 union all
-select contact_id, 1
-from shared_keys
-where workspace_id = :workspace
-and key = :key
-order by turn, contact_id
+select s.contact_id, 1, (
+    select c.created_at
+    from contacts as c
+    where c.workspace_id = s.workspace_id
+    and c.id = s.contact_id
+  )
+from shared_keys as s
+where s.workspace_id = :workspace
+and s.key = :key
+order by turn, created_at, contact_id
 limit :limit");
 
     static CONTACT: Sql = sql("

@@ -125,7 +125,7 @@ async fn find(
             let (phone, email) = (request.phone.as_deref(), request.email.as_deref());
             let phone = phone.and_then(|text| phone::normalise(text, &workspace.region).e164);
             let named = (phone, email.and_then(contact::email));
-            let person = Person::unknown(workspace.id, call.http.core.clock.now(), named);
+            let person = Person::unknown(workspace.id, named);
             let order = ErasureRequest {
                 found_by,
                 key: caller.key(),

@@ -201,6 +201,34 @@ left join connections as s
 where coalesce(d.partner_id, s.partner_id) = each.partner_id
 order by d.id desc");
 
+    // A source that gives all leads one id has many: only the newest are needed.
+    static LEADS_OF_ID: Sql = sql("
+each (place number, workspace_id uuid, connection_id text, external_id text, rows number)
+select each.place, own.id                                                              -- postgres
+from each                                                                              -- postgres
+cross join lateral (                                                                   -- postgres
+  select d.id                                                                          -- postgres
+  from deals as d                                                                      -- postgres
+  where d.workspace_id = each.workspace_id                                             -- postgres
+  and d.external_id = each.external_id                                                 -- postgres
+  and d.connection_id = each.connection_id                                             -- postgres
+  order by d.id desc                                                                   -- postgres
+  limit each.rows                                                                      -- postgres
+) as own                                                                               -- postgres
+order by each.place, own.id                                                            -- postgres
+select :place as place, id                                                             -- sqlite
+from (                                                                                 -- sqlite
+  select id                                                                            -- sqlite
+  from deals                                                                           -- sqlite
+  where workspace_id = :workspace_id                                                   -- sqlite
+  and external_id = :external_id                                                       -- sqlite
+  and connection_id = :connection_id                                                   -- sqlite
+  order by id desc                                                                     -- sqlite
+  limit :rows                                                                          -- sqlite
+)                                                                                      -- sqlite
+order by id                                                                            -- sqlite
+");
+
     static OWNERS: Sql = sql("
 each (workspace_id uuid, email text)
 select o.workspace_id, o.email, o.id
@@ -431,6 +459,35 @@ pub async fn keys(
     })
     .await?;
     Ok(people)
+}
+
+/// Finds the leads of ids that people share. A new one needs the lock of the id, which this transaction
+/// holds. Returns their deals.
+pub async fn of_shared_ids(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    read_set: &ReadSet,
+) -> Result<BTreeSet<(WorkspaceId, DealId)>, StoreError> {
+    let ids = read_set.shared_ids(set);
+    let rows: Vec<_> = ids
+        .iter()
+        .zip(0_u32..)
+        .map(|(((connection_id, _), workspace_id, external_id), place)| {
+            let rows = limits::LEADS_OF_ONE_ID + 1;
+            args! { place, workspace_id: *workspace_id, connection_id, external_id: *external_id, rows: i64::try_from(rows).unwrap_or(i64::MAX) }
+        })
+        .collect();
+    let asked_for: Vec<_> = ids.iter().collect();
+    let mut deals = BTreeSet::new();
+    tx.rows_each(&LEADS_OF_ID, &rows, |row| {
+        let (key, workspace, _) = asked(&asked_for, row)?;
+        let id = row.get("id")?;
+        set.leads_of_id.entry((*key).clone()).or_default().push(id);
+        deals.insert((*workspace, id));
+        Ok(())
+    })
+    .await?;
+    Ok(deals)
 }
 
 /// Loads the deals that may change, and the newest open deals of the contacts that are talked to.

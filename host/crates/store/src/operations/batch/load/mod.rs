@@ -125,6 +125,7 @@ pub async fn all(
     let mut people = leads::keys(tx, &mut set, &mut locked, &read_set).await?;
     // Only who holds the key alone locks those with persons, so two hosts lock them in one order.
     let further = read_set.claims_of_persons(&set);
+    let mut of_ids = BTreeSet::new();
     if !further.is_empty() {
         read_set.deals_of_claims.extend(further.iter().cloned());
         let further = ReadSet {
@@ -132,6 +133,7 @@ pub async fn all(
             ..ReadSet::default()
         };
         leads::keys(tx, &mut set, &mut locked, &further).await?;
+        of_ids = leads::of_shared_ids(tx, &mut set, &read_set).await?;
     }
     read_set.heirs = repairs::heirs(tx, &read_set.heirs_of).await?;
     people.extend(&read_set.heirs);
@@ -139,6 +141,7 @@ pub async fn all(
     dialogue::names(tx, &mut set, &mut locked, &links).await?;
     let mut deals = deals_that_may_change(&set, &read_set);
     deals.extend(&links.deals);
+    deals.extend(of_ids);
     people.extend(leads::deals(tx, &mut set, &read_set, &deals).await?);
     people.extend(&links.contacts);
     leads::contacts(tx, &mut set, &people, &read_set.contacts).await?;

@@ -34,7 +34,12 @@ select each.workspace_id, (
   where s.workspace_id = each.workspace_id
   and s.key = each.key
   and s.contact_id <> each.contact_id
-  order by s.contact_id
+  order by (
+    select c.created_at
+    from contacts as c
+    where c.workspace_id = s.workspace_id
+    and c.id = s.contact_id
+  ), s.contact_id
   limit 1) as contact_id
 from each");
 
