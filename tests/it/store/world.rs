@@ -262,10 +262,7 @@ impl World {
     /// With an external id, which is its dedupe key too.
     pub fn known_as(&self, external_id: &str) -> NewLead {
         NewLead {
-            dedupe: Some(DedupeKey {
-                key: format!("id:{external_id}"),
-                window: None,
-            }),
+            dedupe: Some(DedupeKey::from_id(external_id)),
             external_id: Some(external_id.to_owned()),
             ..self.lead()
         }
@@ -279,10 +276,7 @@ impl World {
     pub fn fetch(&self, external_id: &str) -> NewFetch {
         NewFetch {
             connection: self.site.clone(),
-            dedupe: Some(DedupeKey {
-                key: format!("id:{external_id}"),
-                window: None,
-            }),
+            dedupe: Some(DedupeKey::from_id(external_id)),
             external_id: Some(external_id.to_owned()),
             request: HttpRequest {
                 method: "GET".to_owned(),

@@ -274,6 +274,15 @@ mod tests {
     }
 
     #[test]
+    fn what_a_source_said_first_and_last_is_remembered() {
+        let most = i64::try_from(limits::SEEN_OF_A_LEAD).expect("few");
+        let mut ages = Provenance::default();
+        assert!((0..=most).all(|digest| ages.see(digest)));
+        assert!(!ages.see(0) && !ages.see(most) && !ages.has_seen(1));
+        assert_eq!(ages.seen.len(), limits::SEEN_OF_A_LEAD);
+    }
+
+    #[test]
     fn a_field_has_its_own_age_or_that_of_the_deal() {
         let age = |arrived| Age::new(None, Some(delivery(arrived)));
         let mut ages = Provenance::new(age(1), false);
