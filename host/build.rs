@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Folders of the repository of which templates take files.
+/// Folders of the repository that templates take files from.
 const BORROWED: [&str; 3] = ["sdk-guest", "wit/published", "wit/v1"];
 
 /// Folders that builds leave in a template; none is a part of it.

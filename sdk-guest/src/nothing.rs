@@ -158,7 +158,7 @@ const TAGS: [(&str, &str); 9] = [
     ("[[", "]]"),
 ];
 
-/// Words of which one is in a tag that a person has to fill: `[nome completo]`.
+/// A tag that a person has to fill has one of these words: `[nome completo]`.
 const FIELDS: [&str; 5] = ["name", "nome", "nombre", "sobrenome", "apellido"];
 
 fn after_tag(text: &str) -> Option<&str> {

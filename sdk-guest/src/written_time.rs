@@ -15,7 +15,7 @@ pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<Stri
     let read = |text: &str| read_text(text, formats, month_first);
     let known = read(text).or_else(|| read(&with_plus(text)?));
     let time = known.or_else(|| read(&rearranged(text).filter(|_| formats.is_empty())?))?;
-    // Without an offset, the host knows that of the zone.
+    // Without an offset, the host knows the zone's.
     let is_local = !time.ends_with('Z') && !time[DATE.min(time.len())..].contains(['+', '-']);
     match is_local && !zone.is_empty() {
         true => Some(format!("{time}[{zone}]")),

@@ -1,6 +1,6 @@
 """Runs schemathesis against a running service and judges its findings.
 
-`conformance.py WORLD` runs it once with the right keys and once with those of the
+`conformance.py WORLD` runs it once with the right keys and once with the keys of the
 other workspace, both with the ids of the first, all checks on. Every finding has to
 be listed in exceptions.toml; with the other workspace's keys nothing of the first may
 be in any answer.

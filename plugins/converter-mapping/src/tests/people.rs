@@ -440,7 +440,7 @@ fn answers_of_other_people_do_not_become_attributes() {
         let asked = json!([{"question": name, "answer": "11900000041"}]);
         left_out(&with_own("answers", asked), &[name]);
     }
-    // Answers of the lead, and those of no person, stay.
+    // Answers of the lead, and answers of no person, stay.
     for own in [
         json!([{"question": "Nome", "answer": "Caio"}, {"question": "Telefone", "answer": "(11) 90000-0043"}]),
         json!([{"question": "Cor", "answer": "azul"}, {"question": "Indicação", "answer": "site"}]),

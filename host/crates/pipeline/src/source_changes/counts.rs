@@ -22,8 +22,8 @@ pub(super) const FIELDS: [&str; LEAD_PARTS] = [
 
 pub(super) const PHONE: &str = "leads with a phone";
 pub(super) const EMAIL: &str = "leads with an e-mail address";
-/// A lead without either reaches nobody. The share falls with that of phones or of addresses, and alone when a little
-/// of both is lost.
+/// A lead without either reaches nobody. This share falls with the share of phones or of addresses, or alone
+/// when a little of both is lost.
 pub(super) const REACHABLE: &str = "leads with a phone or an e-mail address";
 
 /// Returns which of the watched shares a subject is. `None` for a path.

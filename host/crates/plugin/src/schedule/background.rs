@@ -38,8 +38,8 @@ fn start(work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// Lowers the weight of the calling thread below that of threads that serve requests. It
-/// yields the processor to any of them within a slice.
+/// Lowers the weight of the calling thread below the threads that serve requests. It yields the
+/// processor to any of them within a slice.
 ///
 /// It still gets a share of a busy processor: a thread without any share could be suspended
 /// indefinitely while it holds a lock that the others need.

@@ -306,7 +306,7 @@ impl ReadSet {
     }
 
     /// Returns the keys that leads may have together with their persons, once a lead has the key alone, and
-    /// those of the ids that people share.
+    /// the keys of ids that people share.
     pub fn claims_of_persons(&self, set: &WorkingSet) -> BTreeSet<ClaimKey> {
         let known = self.persons.iter();
         let known = known.filter(|(key, _)| set.claims.contains_key(key));

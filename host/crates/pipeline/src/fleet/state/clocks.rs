@@ -1,5 +1,5 @@
-//! The clock of this machine beside that of the database that the hosts share, from which they take their
-//! time. Logs and certificates use the machine's clock.
+//! The clock of this machine beside the clock of the shared database, which the hosts take their time from.
+//! Logs and certificates use the machine's clock.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
