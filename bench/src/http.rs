@@ -36,9 +36,10 @@ impl Response {
 
     /// Checks the status of the answer about `what`.
     pub fn must_be(&self, status: u16, what: &str) -> Result<(), Failure> {
-        match self.status == status {
-            true => Ok(()),
-            false => Err(self.refusal(what)),
+        if self.status == status {
+            Ok(())
+        } else {
+            Err(self.refusal(what))
         }
     }
 

@@ -142,9 +142,10 @@ impl Arguments {
     /// Returns an empty data folder in memory, for measurements that do not concern the
     /// disk, see [`memory_note`].
     pub fn scratch_in_memory(&self) -> Result<tempfile::TempDir, Failure> {
-        match has_memory() {
-            true => Ok(tempfile::tempdir_in(MEMORY)?),
-            false => self.scratch(),
+        if has_memory() {
+            Ok(tempfile::tempdir_in(MEMORY)?)
+        } else {
+            self.scratch()
         }
     }
 
@@ -173,13 +174,10 @@ fn has_memory() -> bool {
 
 /// Returns the note of a figure with a folder of [`Arguments::scratch_in_memory`].
 pub fn memory_note() -> &'static str {
-    match has_memory() {
-        true => {
-            "The data folders were in memory: on this kind of machine the disk stalls for up to a second, which would hide the effect."
-        }
-        false => {
-            "The data folders were on the disk, since there is no /dev/shm here: its own stalls are part of the figures."
-        }
+    if has_memory() {
+        "The data folders were in memory: on this kind of machine the disk stalls for up to a second, which would hide the effect."
+    } else {
+        "The data folders were on the disk, since there is no /dev/shm here: its own stalls are part of the figures."
     }
 }
 

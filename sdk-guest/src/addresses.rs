@@ -49,9 +49,10 @@ pub fn addresses(text: &str) -> Vec<String> {
     }
     found.truncate(MOST);
     // A text with an address in it is not an address.
-    match others <= OTHER_WORDS {
-        true => found,
-        false => Vec::new(),
+    if others <= OTHER_WORDS {
+        found
+    } else {
+        Vec::new()
     }
 }
 

@@ -25,9 +25,10 @@ pub(crate) fn parse_config<C: DeserializeOwned + Default>(
         let said = error.to_string();
         // The host passes compact text: its lines and columns mean nothing to the author.
         let place = format!(" at line {} column {}", error.line(), error.column());
-        let said = match error.is_data() {
-            true => said.strip_suffix(&place).unwrap_or(&said),
-            false => &said,
+        let said = if error.is_data() {
+            said.strip_suffix(&place).unwrap_or(&said)
+        } else {
+            &said
         };
         Problem::new(format!("{misfit}: {said}"))
     })

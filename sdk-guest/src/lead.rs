@@ -189,12 +189,13 @@ impl From<Result<Lead, Problem>> for Item {
 /// An item with the lead, or an invalid one if there is nothing in it by which the lead is known.
 impl From<Lead> for Item {
     fn from(lead: Lead) -> Self {
-        match lead.is_empty() {
-            true => Self::invalid(
+        if lead.is_empty() {
+            Self::invalid(
                 "the lead has no id, name, phone, e-mail address, message or listing",
                 "",
-            ),
-            false => Self::lead(lead),
+            )
+        } else {
+            Self::lead(lead)
         }
     }
 }

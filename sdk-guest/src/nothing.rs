@@ -67,9 +67,10 @@ pub fn name_in(text: &str) -> Option<String> {
             .to_lowercase();
         !word.is_empty() && !BEFORE_NAMES.split_whitespace().any(|known| known == word)
     };
-    match is_whole {
-        true => Some(name.to_owned()),
-        false => words.iter().any(is_name).then(|| words.join(" ")),
+    if is_whole {
+        Some(name.to_owned())
+    } else {
+        words.iter().any(is_name).then(|| words.join(" "))
     }
 }
 
@@ -77,9 +78,10 @@ pub fn name_in(text: &str) -> Option<String> {
 /// another part.
 pub fn part_of_name(text: &str) -> Option<String> {
     let name = text.trim();
-    match NAMES.contains(&name) {
-        true => Some(name.to_owned()),
-        false => name_in(name),
+    if NAMES.contains(&name) {
+        Some(name.to_owned())
+    } else {
+        name_in(name)
     }
 }
 

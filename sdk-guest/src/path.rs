@@ -193,9 +193,10 @@ fn holds(item: &Value, inner: &[Step], wanted: &str) -> bool {
 
 /// Returns a path with what follows it.
 pub fn joined(path: &str, rest: &str) -> String {
-    match path.is_empty() || rest.is_empty() || rest.starts_with('[') {
-        true => format!("{path}{rest}"),
-        false => format!("{path}.{rest}"),
+    if path.is_empty() || rest.is_empty() || rest.starts_with('[') {
+        format!("{path}{rest}")
+    } else {
+        format!("{path}.{rest}")
     }
 }
 
@@ -205,9 +206,10 @@ pub fn key(name: &str) -> String {
         && name != "*"
         && name.trim() == name
         && !name.contains(['.', '[', ']', '"', '\\', '$']);
-    match is_plain {
-        true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),
+    if is_plain {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
     }
 }
 

@@ -17,9 +17,10 @@ pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<Stri
     let time = known.or_else(|| read(&rearranged(text).filter(|_| formats.is_empty())?))?;
     // Without an offset, the host knows the zone's.
     let is_local = !time.ends_with('Z') && !time[DATE.min(time.len())..].contains(['+', '-']);
-    match is_local && !zone.is_empty() {
-        true => Some(format!("{time}[{zone}]")),
-        false => Some(time),
+    if is_local && !zone.is_empty() {
+        Some(format!("{time}[{zone}]"))
+    } else {
+        Some(time)
     }
 }
 
@@ -49,9 +50,10 @@ pub fn text(value: &Value) -> Option<String> {
     let of = |name: &str| text_of(fields.get(name)?);
     if let (Some(date), Some(zone)) = (of("date"), of("timezone")) {
         let offset = iso_zone(&zone);
-        return Some(match offset.starts_with(['+', '-', 'Z']) {
-            true => format!("{date}{offset}"),
-            false => format!("{date}[{zone}]"),
+        return Some(if offset.starts_with(['+', '-', 'Z']) {
+            format!("{date}{offset}")
+        } else {
+            format!("{date}[{zone}]")
         });
     }
     let seconds = number(&["_seconds", "seconds"])?;

@@ -227,9 +227,10 @@ async fn the_guides_commands_and_the_documents_examples_work_in_the_demo_workspa
             let examples = &operation["requestBody"]["content"]["application/json"]["examples"];
             for (name, example) in examples.as_object().into_iter().flatten() {
                 let ask = service.ask("gateway", &method.to_uppercase(), &path);
-                let ask = match scheme.contains_key("partnerKey") {
-                    true => ask.header("x-service-api-key", key),
-                    false => ask.header("authorization", &format!("Bearer {key}")),
+                let ask = if scheme.contains_key("partnerKey") {
+                    ask.header("x-service-api-key", key)
+                } else {
+                    ask.header("authorization", &format!("Bearer {key}"))
                 };
                 let answer = ask.json(&example["value"]).send().await;
                 assert!(

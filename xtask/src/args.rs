@@ -40,9 +40,10 @@ impl Args {
 
     /// The profile of the service: `release`, unless `--debug` is there.
     pub fn profile(&mut self) -> &'static str {
-        match self.flag("--debug") {
-            true => "dev",
-            false => "release",
+        if self.flag("--debug") {
+            "dev"
+        } else {
+            "release"
         }
     }
 

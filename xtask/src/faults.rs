@@ -60,12 +60,13 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         let key = row.key.as_str();
         let started = Instant::now();
         let within = Duration::from_secs(row.seconds).min(end.saturating_duration_since(started));
-        let outcome = match within.is_zero() {
-            true => Outcome {
+        let outcome = if within.is_zero() {
+            Outcome {
                 left_out: vec![format!("the other rows took the {} minutes", SECONDS / 60)],
                 ..Outcome::default()
-            },
-            false => attempt(row, &built, within)?,
+            }
+        } else {
+            attempt(row, &built, within)?
         };
         let line = page::line(row, &outcome, &built.commit, day.trim());
         let seconds = started.elapsed().as_secs();
@@ -117,12 +118,13 @@ pub fn check(there: &[String]) -> Result<(), Failure> {
     }
     let strays = page.strays(&rows);
     wrong.extend(strays.iter().map(|line| format!("unknown row: {line}")));
-    match wrong.is_empty() {
-        true => Ok(()),
-        false => Err(
+    if wrong.is_empty() {
+        Ok(())
+    } else {
+        Err(
             Failure::new(format!("the table of faults:\n  {}", wrong.join("\n  ")))
                 .hint("cargo xtask faults ROW.. measures rows and writes their lines"),
-        ),
+        )
     }
 }
 

@@ -300,11 +300,12 @@ impl<'a> Made<'a> {
         let ended = run("")?;
         let said = String::from_utf8_lossy(&ended.stdout);
         let is_right = said.contains(FORMS) || self.project.language.name != "typescript";
-        match ended.status.success() && is_right {
-            true => Ok(()),
-            false => Err(Failure::new(format!(
+        if ended.status.success() && is_right {
+            Ok(())
+        } else {
+            Err(Failure::new(format!(
                 "{source} made something else:\n{said}"
-            ))),
+            )))
         }
     }
 

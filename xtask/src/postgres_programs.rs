@@ -85,9 +85,10 @@ impl Binaries {
     /// closed to others.
     pub fn temporary(&self) -> PathBuf {
         let usual = std::env::temp_dir();
-        match self.reaches(&usual) {
-            true => usual,
-            false => PathBuf::from("/tmp"),
+        if self.reaches(&usual) {
+            usual
+        } else {
+            PathBuf::from("/tmp")
         }
     }
 

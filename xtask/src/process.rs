@@ -92,9 +92,12 @@ pub fn line(command: &Command) -> String {
     let words = command.get_args().map(|word| word.to_string_lossy());
     std::iter::once(program)
         .chain(words)
-        .map(|word| match word.contains(' ') {
-            true => format!("'{word}'"),
-            false => word.into_owned(),
+        .map(|word| {
+            if word.contains(' ') {
+                format!("'{word}'")
+            } else {
+                word.into_owned()
+            }
         })
         .collect::<Vec<_>>()
         .join(" ")

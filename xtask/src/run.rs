@@ -46,9 +46,10 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let mut child = service.start(&flags)?;
     pass_signals_on(&child)?;
     // Until the first apply is done, which may have been in an earlier run.
-    let keys = match wait::for_file(&service.keys, &mut child) {
-        true => files::json(&service.keys).ok(),
-        false => None,
+    let keys = if wait::for_file(&service.keys, &mut child) {
+        files::json(&service.keys).ok()
+    } else {
+        None
     };
     // It lives as long as this function.
     let _double = keys.and_then(|keys| start_double(&keys));

@@ -37,10 +37,11 @@ impl Service {
                 .arg(workspace)
                 .envs(store.map(|store| ("LEADHOST_STORE_URL", store)));
         })?;
-        match wait::for_file(&service.data.join("keys.json"), &mut service.child) {
-            true => Ok(service),
-            false => Err(Failure::new("the service did not apply its workspace")
-                .hint(format!("{}/service.log says why", folder.display()))),
+        if wait::for_file(&service.data.join("keys.json"), &mut service.child) {
+            Ok(service)
+        } else {
+            Err(Failure::new("the service did not apply its workspace")
+                .hint(format!("{}/service.log says why", folder.display())))
         }
     }
 
@@ -83,10 +84,11 @@ impl Service {
             data,
             child,
         };
-        match wait::for_file(&own.data.join("service.json"), &mut own.child) {
-            true => Ok(own),
-            false => Err(Failure::new(format!("{name} did not start"))
-                .hint(format!("{} says why", log.display()))),
+        if wait::for_file(&own.data.join("service.json"), &mut own.child) {
+            Ok(own)
+        } else {
+            Err(Failure::new(format!("{name} did not start"))
+                .hint(format!("{} says why", log.display())))
         }
     }
 

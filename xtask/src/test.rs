@@ -112,9 +112,10 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
     let programs = report.step("build", programs)?;
 
     let is_required = std::env::var_os(REQUIRE_POSTGRES).is_some_and(|value| value == "1");
-    let need = match is_required || is_full {
-        true => Postgres::Required,
-        false => Postgres::IfItCanBeHad,
+    let need = if is_required || is_full {
+        Postgres::Required
+    } else {
+        Postgres::IfItCanBeHad
     };
     report.left_out(deploy::verify_unit()?);
     let without_postgres = report.step(
@@ -246,9 +247,10 @@ pub fn run_only(mut args: Args) -> Result<(), Failure> {
     if words.is_empty() {
         return Err(Failure::usage("no test is named").hint("cargo xtask t --help"));
     }
-    let targets = match is_unit {
-        true => programs::ALL_TESTS,
-        false => programs::INTEGRATION_TESTS,
+    let targets = if is_unit {
+        programs::ALL_TESTS
+    } else {
+        programs::INTEGRATION_TESTS
     };
     let programs = programs::build(targets)?;
     let leadhost = programs.leadhost.display().to_string();
@@ -262,9 +264,10 @@ pub fn run_only(mut args: Args) -> Result<(), Failure> {
         is_detailed: true,
     };
     let integration = &programs.integration;
-    let ran = match is_unit {
-        true => run_unit(&programs, &words, &call)?,
-        false => call.run(integration, &matching(integration.names()?, &words))?,
+    let ran = if is_unit {
+        run_unit(&programs, &words, &call)?
+    } else {
+        call.run(integration, &matching(integration.names()?, &words))?
     };
     if ran.passed + ran.failed == 0 {
         return Err(
@@ -308,9 +311,10 @@ const SUITES: [Suite; 7] = [
 
 pub fn run_suites(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
-    let guide = match args.flag("--write-screens") {
-        true => Guide::Written,
-        false => Guide::Left,
+    let guide = if args.flag("--write-screens") {
+        Guide::Written
+    } else {
+        Guide::Left
     };
     let names = args.words()?;
     let find = |name: &str| SUITES.iter().find(|suite| suite.0 == name);

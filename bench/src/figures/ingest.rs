@@ -93,9 +93,10 @@ impl Side {
     fn costs(&self) -> [Cell; 3] {
         let cell = |cost: &dyn Fn(&Round) -> Option<f64>, shown: fn(f64) -> Cell| {
             let costs: Vec<f64> = self.rounds.iter().filter_map(cost).collect();
-            match costs.is_empty() {
-                true => none(),
-                false => shown(median(costs)),
+            if costs.is_empty() {
+                none()
+            } else {
+                shown(median(costs))
             }
         };
         let of_server = |work: fn(Work) -> f64| {

@@ -304,9 +304,10 @@ impl Source {
 
 fn accepted(outcome: PacedOutcome) -> Result<PacedOutcome, Failure> {
     let is_good = |how: &String| matches!(how.as_str(), "200 converted" | "200 queued");
-    match outcome.ended.keys().all(is_good) {
-        true => Ok(outcome),
-        false => Err(format!("not every lead was accepted: {:?}", outcome.ended).into()),
+    if outcome.ended.keys().all(is_good) {
+        Ok(outcome)
+    } else {
+        Err(format!("not every lead was accepted: {:?}", outcome.ended).into())
     }
 }
 

@@ -71,9 +71,10 @@ fn show(report: &ApplyReport, flags: &ServiceFlags) {
         let secrets = one.removed_secrets.iter();
         secrets.map(|secret| vec![one.kind.to_string(), one.name.clone(), secret.clone()])
     });
-    let title = match is_dry {
-        true => "\nSecrets that would be removed, because the file leaves them out:",
-        false => "\nSecrets that were removed, because the file leaves them out:",
+    let title = if is_dry {
+        "\nSecrets that would be removed, because the file leaves them out:"
+    } else {
+        "\nSecrets that were removed, because the file leaves them out:"
     };
     section(title, &["KIND", "NAME", "SECRET"], removed);
     if !is_dry {
@@ -91,9 +92,10 @@ fn show(report: &ApplyReport, flags: &ServiceFlags) {
         let kind = key.kind.as_str().to_owned();
         vec![kind, key.label.clone(), optional(key.key.as_ref())]
     });
-    let title = match is_dry {
-        true => "\nKeys that would be created:",
-        false => "\nNew keys, shown only this once:",
+    let title = if is_dry {
+        "\nKeys that would be created:"
+    } else {
+        "\nNew keys, shown only this once:"
     };
     section(title, &["KIND", "LABEL", "KEY"], keys);
     let generated = report.generated.iter();

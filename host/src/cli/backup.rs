@@ -124,9 +124,10 @@ impl Backup {
     fn name(&self) -> CommandResult<PathBuf> {
         if !self.to.is_dir() {
             let is_folder = self.to.as_os_str().as_encoded_bytes().ends_with(b"/");
-            let folder = match is_folder {
-                true => Some(self.to.as_path()),
-                false => self.to.parent().filter(|path| !path.as_os_str().is_empty()),
+            let folder = if is_folder {
+                Some(self.to.as_path())
+            } else {
+                self.to.parent().filter(|path| !path.as_os_str().is_empty())
             };
             return match folder {
                 Some(folder) if matches!(folder.try_exists(), Ok(false)) => Err(failed!(

@@ -277,9 +277,10 @@ fn tls_to(target: &AdminTarget, ca: Option<&Path>) -> CommandResult<Option<TlsCo
 }
 
 fn given_key(text: &str) -> CommandResult<PlainKey> {
-    let origin = match is_from_environment(KEY_VARIABLE, text) {
-        true => KEY_VARIABLE,
-        false => "--admin-key",
+    let origin = if is_from_environment(KEY_VARIABLE, text) {
+        KEY_VARIABLE
+    } else {
+        "--admin-key"
     };
     PlainKey::parse_as(KeyKind::Admin, text.trim()).map_err(|why| {
         CommandFailure::usage(format!("the value of {origin} is not an admin key: {why}"))
@@ -364,9 +365,10 @@ impl From<ServiceRefusal> for CommandFailure {
         // It refuses a value that the person typed: commands compose the rest of a request.
         let is_usage =
             refusal.status == StatusCode::BAD_REQUEST && refusal.body.get("error").is_some();
-        let failure = match is_usage {
-            true => Self::usage(safe(&refusal.flags.complete(&as_typed(&refusal.message)))),
-            false => Self::new(safe(&refusal.flags.complete(&refusal.message))),
+        let failure = if is_usage {
+            Self::usage(safe(&refusal.flags.complete(&as_typed(&refusal.message))))
+        } else {
+            Self::new(safe(&refusal.flags.complete(&refusal.message)))
         };
         if is_elsewhere {
             return failure.hint(
@@ -618,11 +620,12 @@ impl AdminClient {
     {
         let unreachable = |error: std::io::Error| {
             let serve = self.flags.command("serve");
-            let hint = match self.flags.has_address() {
-                true => format!("start it with `{serve}`, or correct the address"),
-                false => format!(
+            let hint = if self.flags.has_address() {
+                format!("start it with `{serve}`, or correct the address")
+            } else {
+                format!(
                     "start it with `{serve}`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin"
-                ),
+                )
             };
             failed!("no service at {}: {error}", self.target.authority).hint(hint)
         };
@@ -665,12 +668,13 @@ impl AdminClient {
         };
         let response = response.map_err(|error| {
             let failure = lost(&error);
-            match self.target.tls.is_none() && self.flags.has_address() {
-                true => failure.also(&format!(
+            if self.target.tls.is_none() && self.flags.has_address() {
+                failure.also(&format!(
                     "if that is a port of HTTPS, write https://{}",
                     self.target.authority
-                )),
-                false => failure,
+                ))
+            } else {
+                failure
             }
         })?;
         let status = response.status();

@@ -29,9 +29,10 @@ impl Compile {
         self.bound()?;
         let wasm = std::fs::read(&self.input)
             .map_err(|error| failed!("cannot read {}: {error}", self.input.display()))?;
-        let code = match self.counting {
-            true => CodeUse::Counting,
-            false => CodeUse::Serving,
+        let code = if self.counting {
+            CodeUse::Counting
+        } else {
+            CodeUse::Serving
         };
         let code = compile_component(code, &wasm, self.functions.as_deref())
             .map_err(|message| CommandFailure::new(message).with_code(COMPILE_EXIT_INVALID))?;

@@ -83,9 +83,10 @@ impl CommandFailure {
 
 impl From<ConfigError> for CommandFailure {
     fn from(error: ConfigError) -> Self {
-        let failure = match error.is_usage() {
-            true => Self::usage(error.to_string()),
-            false => Self::new(error.to_string()),
+        let failure = if error.is_usage() {
+            Self::usage(error.to_string())
+        } else {
+            Self::new(error.to_string())
         };
         match error {
             ConfigError::Refused(_) => failure.hint("`leadhost config` prints every key"),

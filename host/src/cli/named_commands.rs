@@ -193,12 +193,11 @@ fn check(command: &str) -> Result<(), String> {
         }
         _ => false,
     };
-    match is_right {
-        true => Ok(()),
-        false => {
-            let text = error.to_string();
-            Err(text.lines().next().unwrap_or_default().to_owned())
-        }
+    if is_right {
+        Ok(())
+    } else {
+        let text = error.to_string();
+        Err(text.lines().next().unwrap_or_default().to_owned())
     }
 }
 

@@ -21,9 +21,10 @@ pub fn show<'a>(open: impl Iterator<Item = (&'a str, &'a OpenRollout)>) {
 }
 
 fn row(plugin: &str, rollout: &OpenRollout) -> Vec<String> {
-    let stage = match rollout.paused {
-        true => format!("{} (paused)", rollout.stage),
-        false => rollout.stage.to_string(),
+    let stage = if rollout.paused {
+        format!("{} (paused)", rollout.stage)
+    } else {
+        rollout.stage.to_string()
     };
     vec![
         plugin.to_owned(),

@@ -28,9 +28,10 @@ impl Openapi {
             let rows = serde_json::Value::Object(openapi::rows());
             say(&rows.to_string());
         } else {
-            let surface = match self.admin {
-                true => Surface::Admin,
-                false => Surface::Both,
+            let surface = if self.admin {
+                Surface::Admin
+            } else {
+                Surface::Both
             };
             say(openapi::text(surface).trim_end());
         }

@@ -157,9 +157,10 @@ impl TailFollower {
         Self {
             statuses,
             connection,
-            overlap: match is_of_state {
-                true => limits::TAIL_OVERLAP_OF_STATE,
-                false => limits::TAIL_OVERLAP,
+            overlap: if is_of_state {
+                limits::TAIL_OVERLAP_OF_STATE
+            } else {
+                limits::TAIL_OVERLAP
             },
             newest: None,
             seen: BTreeMap::new(),
@@ -207,9 +208,10 @@ impl TailFollower {
                 let answer = answer.map_err(PollError::Lost)?.map_err(|refusal| {
                     // Too many requests, or a service that cannot work now.
                     let is_temporary = refusal.status.is_server_error() || refusal.status == 429;
-                    match is_temporary {
-                        true => PollError::Lost(refusal.into()),
-                        false => PollError::Refused(refusal.into()),
+                    if is_temporary {
+                        PollError::Lost(refusal.into())
+                    } else {
+                        PollError::Refused(refusal.into())
                     }
                 })?;
                 before = answer.content.next;
@@ -263,9 +265,10 @@ fn show(news: &News, workspaces: &WorkspacesOfSenders, json: bool) -> CommandRes
                 .map_err(|error| failed!("cannot write a delivery as JSON: {error}"))?;
             say(&text);
         } else {
-            let name = match are_several {
-                true => workspaces.name(&delivery.facts),
-                false => delivery.facts.connection.clone(),
+            let name = if are_several {
+                workspaces.name(&delivery.facts)
+            } else {
+                delivery.facts.connection.clone()
             };
             say(&line(delivery, &name));
         }

@@ -8,10 +8,13 @@ use crate::cli::prelude::*;
 use leadhost_admin_api::apply;
 
 pub fn read(path: &Path) -> CommandResult<Value> {
-    let mut file = read_toml(path).map_err(|failure| match path.exists() {
-        true => failure,
-        false => failure
-            .hint("name the workspace file; examples/quickstart/workspace.toml is one to copy"),
+    let mut file = read_toml(path).map_err(|failure| {
+        if path.exists() {
+            failure
+        } else {
+            failure
+                .hint("name the workspace file; examples/quickstart/workspace.toml is one to copy")
+        }
     })?;
     for list in ["connections", "instances"] {
         let tables = file.get_mut(list).and_then(Value::as_array_mut);

@@ -324,11 +324,14 @@ fn check_options(source: &Value) -> Result<(), String> {
 impl Source {
     /// Refuses an option that only another field has.
     fn check_for(&self, field: &str) -> Result<(), String> {
-        let is_foreign = |option: &str, of: &str, is_given: bool| match is_given && field != of {
-            true => Err(format!(
-                "`{option}` is an option of `{of}`, and does nothing here"
-            )),
-            false => Ok(()),
+        let is_foreign = |option: &str, of: &str, is_given: bool| {
+            if is_given && field != of {
+                Err(format!(
+                    "`{option}` is an option of `{of}`, and does nothing here"
+                ))
+            } else {
+                Ok(())
+            }
         };
         if self.digits && matches!(field, "name" | "emails") {
             return Err(format!(

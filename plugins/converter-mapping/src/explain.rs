@@ -131,12 +131,13 @@ impl Misfit {
             _ => "`trim` or `digits` leaves nothing of it, and it is not read",
         };
         let places: Vec<String> = self.places.iter().map(|path| format!("`{path}`")).collect();
-        match places.is_empty() {
-            true => format!("a value of `fields.{field}` does not fit: {why}"),
-            false => format!(
+        if places.is_empty() {
+            format!("a value of `fields.{field}` does not fit: {why}")
+        } else {
+            format!(
                 "a value of `fields.{field}` does not fit, at {}: {why}",
                 places.join(", ")
-            ),
+            )
         }
     }
 }
@@ -187,9 +188,10 @@ impl Unread {
                 let is_contact = text_of(scalar).is_some_and(|text| {
                     looks_like_email(&text) || is_unread_phone(&fold(name), &text)
                 });
-                match is_contact {
-                    true => self.contacts.push(cut(path.to_owned())),
-                    false => self.others.push(cut(path.to_owned())),
+                if is_contact {
+                    self.contacts.push(cut(path.to_owned()))
+                } else {
+                    self.others.push(cut(path.to_owned()))
                 }
             }
         }

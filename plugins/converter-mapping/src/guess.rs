@@ -242,9 +242,12 @@ impl<'a> Guess<'a> {
             return false;
         };
         let views = self.views.iter().filter(|view| !view.answer);
-        let names = views.filter_map(|view| match view.root && !view.has_contact() {
-            true => compared(view.first(names::FULL_NAMES)),
-            false => name_in(view),
+        let names = views.filter_map(|view| {
+            if view.root && !view.has_contact() {
+                compared(view.first(names::FULL_NAMES))
+            } else {
+                name_in(view)
+            }
         });
         let mut names = names.peekable();
         let is_same =

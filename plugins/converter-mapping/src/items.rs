@@ -146,9 +146,10 @@ enum Place<'a> {
 impl<'a> LeadCandidates<'a> {
     fn each(&self) -> impl Iterator<Item = (&'a Value, String)> {
         self.values.iter().enumerate().map(|(index, value)| {
-            let path = match self.many {
-                true => below(&self.path, &index.to_string()),
-                false => self.path.clone(),
+            let path = if self.many {
+                below(&self.path, &index.to_string())
+            } else {
+                self.path.clone()
             };
             (*value, path)
         })
@@ -257,9 +258,10 @@ impl<'a> ItemSearch<'a, '_> {
     /// Adds a value without people. It may still contain one, or a list of them, whose
     /// contacts are in questions and answers under any name.
     fn look_for_answers(&mut self, value: &'a Value, otherwise: Option<&'a Value>, path: &str) {
-        let found = match is_event(value) {
-            true => Vec::new(),
-            false => people::sheets(value),
+        let found = if is_event(value) {
+            Vec::new()
+        } else {
+            people::sheets(value)
         };
         let is_itself = |one: &People<'_>| value.is_object() && std::ptr::eq(one.value, value);
         if found.is_empty() || found.iter().any(is_itself) || (self.has_contact)(value) {

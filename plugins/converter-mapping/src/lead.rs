@@ -95,14 +95,16 @@ pub fn item(
         left_out,
         explained,
         empty: Some([missing, record.empty().to_vec()].concat()),
-        misfits: match config.explain {
-            true => explain::misfits(&record),
-            false => Vec::new(),
+        misfits: if config.explain {
+            explain::misfits(&record)
+        } else {
+            Vec::new()
         },
         unread,
-        nothings: match is_explained {
-            true => explain::nothings(&record),
-            false => Vec::new(),
+        nothings: if is_explained {
+            explain::nothings(&record)
+        } else {
+            Vec::new()
         },
     };
     if !config.is_guessing() || matches!(read.item.outcome, Outcome::Lead(_)) {

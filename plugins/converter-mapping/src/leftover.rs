@@ -105,9 +105,10 @@ impl<'a> Leftover<'a> {
                     return self.leave_out();
                 }
                 let left = items.iter().map(|item| {
-                    let left = match self.is_other_person(name, item) {
-                        true => self.leave_out(),
-                        false => self.visit(name, item, in_business),
+                    let left = if self.is_other_person(name, item) {
+                        self.leave_out()
+                    } else {
+                        self.visit(name, item, in_business)
                     };
                     (item, left)
                 });
@@ -189,9 +190,10 @@ impl<'a> Leftover<'a> {
 
 impl Left {
     fn part(value: Value) -> Self {
-        match is_absent(&value) {
-            true => Self::Nothing,
-            false => Self::Part(value),
+        if is_absent(&value) {
+            Self::Nothing
+        } else {
+            Self::Part(value)
         }
     }
 

@@ -163,9 +163,10 @@ fn with<'a>(wanted: impl Fn(&Pair<'a>) -> bool, list: &'a Value) -> Vec<Pair<'a>
         Value::Object(fields) if !has_contact(list) => members(fields),
         _ => Vec::new(),
     };
-    match pairs.iter().any(wanted) {
-        true => pairs,
-        false => Vec::new(),
+    if pairs.iter().any(wanted) {
+        pairs
+    } else {
+        Vec::new()
     }
 }
 
@@ -193,9 +194,10 @@ impl<'a> List<'a> {
         } else {
             pairs(list)
         };
-        let counts = match is_form {
-            true => !pairs.is_empty(),
-            false => !is_other() && pairs.iter().any(is_certain),
+        let counts = if is_form {
+            !pairs.is_empty()
+        } else {
+            !is_other() && pairs.iter().any(is_certain)
         };
         counts.then_some(Self {
             pairs,
@@ -214,9 +216,10 @@ impl<'a> List<'a> {
     pub fn kinds(&self) -> (bool, bool) {
         let kinds = self.pairs.iter().map(|pair| {
             let (phone, email) = pair.kinds();
-            let (is_phone, is_email) = match self.is_answered {
-                true => answer_kinds(pair),
-                false => (false, false),
+            let (is_phone, is_email) = if self.is_answered {
+                answer_kinds(pair)
+            } else {
+                (false, false)
             };
             (phone || is_phone, email || is_email)
         });
@@ -259,9 +262,10 @@ pub fn beside(value: &Value) -> Vec<List<'_>> {
         if FORMS.contains(&name) {
             found.extend(in_form(inner));
         } else if is_read && !is_others(name) && !is_business(name, false) {
-            let (phone, email) = match is_usual {
-                true => pairs::guessed_kinds(inner, value),
-                false => (false, false),
+            let (phone, email) = if is_usual {
+                pairs::guessed_kinds(inner, value)
+            } else {
+                (false, false)
             };
             let has_more = |list: &List<'_>| {
                 let kinds = list.kinds();

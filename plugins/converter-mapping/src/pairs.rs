@@ -116,9 +116,10 @@ pub fn guessed<'a>(list: &'a Value, beside: &'a Value) -> Vec<Pair<'a>> {
     // Records are leads of their own.
     let mut items = list.as_array().into_iter().flatten();
     let is_lead = |item| raw(item, None, list, &[]).is_some() && is_record(item);
-    match usual.iter().all(|pair| pair.value.is_object()) && items.any(is_lead) {
-        true => Vec::new(),
-        false => usual,
+    if usual.iter().all(|pair| pair.value.is_object()) && items.any(is_lead) {
+        Vec::new()
+    } else {
+        usual
     }
 }
 

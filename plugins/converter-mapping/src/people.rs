@@ -195,9 +195,10 @@ impl<'a> PeopleSearch<'a> {
     }
 
     fn are_people(&self, key: &str, list: &[Value]) -> bool {
-        match self.sheets {
-            true => list.iter().any(is_sheet),
-            false => are_people(key, list),
+        if self.sheets {
+            list.iter().any(is_sheet)
+        } else {
+            are_people(key, list)
         }
     }
 

@@ -103,9 +103,10 @@ impl<'a> Record<'a> {
 
     /// Returns a text with the characters of its HTML references, which are read once.
     pub fn plain(&self, text: String) -> String {
-        match self.is_xml {
-            true => text,
-            false => html::unescaped(&text).into_owned(),
+        if self.is_xml {
+            text
+        } else {
+            html::unescaped(&text).into_owned()
         }
     }
 

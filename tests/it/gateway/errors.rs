@@ -104,9 +104,10 @@ async fn each_cause_has_its_code_in_every_shape(on: On) {
     let large = ask("partner", "POST", "/deal").body(vec![b' '; (1 << 20) + 1]);
     check(&large.send().await, 413, C::BodyTooLarge, "a large body");
     for target in ["/deal/17", "/v1/export/leads"] {
-        let (who, code) = match target.starts_with("/v1") {
-            true => ("data", C::NotFound),
-            false => ("partner", C::DealNotFound),
+        let (who, code) = if target.starts_with("/v1") {
+            ("data", C::NotFound)
+        } else {
+            ("partner", C::DealNotFound)
         };
         let ask = ask(who, "GET", target).header("accept", "application/problem+json");
         let problem = ask.header("x-request-id", "r-1").send().await.expect(404);
@@ -178,9 +179,10 @@ async fn a_blank_cursor_and_limit_are_as_if_not_given_on_every_list(on: On) {
             assert_eq!(answer.json(), all.json(), "{target}{blank}");
         }
         // The lists of the admin API continue before a row.
-        let names = match target.starts_with("/admin") {
-            true => ["limit"].as_slice(),
-            false => &["limit", "cursor"],
+        let names = if target.starts_with("/admin") {
+            ["limit"].as_slice()
+        } else {
+            &["limit", "cursor"]
         };
         for (name, word) in names
             .iter()

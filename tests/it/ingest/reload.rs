@@ -256,9 +256,10 @@ async fn without_an_inbox_a_refused_file_is_not_shown(on: On) {
     let host = Host::start(Options::patient(on)).await;
     deploy::take_in(&host.app.pipeline, b"no component".to_vec(), "left.wasm").await;
     // Another host of a shared store may have an inbox.
-    let expect: &[&str] = match host.store().is_shared() {
-        true => &["left.wasm"],
-        false => &[],
+    let expect: &[&str] = if host.store().is_shared() {
+        &["left.wasm"]
+    } else {
+        &[]
     };
     shows(&host, expect).await;
 }

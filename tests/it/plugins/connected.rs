@@ -104,9 +104,10 @@ impl Connected {
     /// both outputs.
     #[track_caller]
     fn remote(&self, code: i32, arguments: &str) -> String {
-        let at = match arguments.starts_with("plugin publish") {
-            true => "--to",
-            false => "--on",
+        let at = if arguments.starts_with("plugin publish") {
+            "--to"
+        } else {
+            "--on"
         };
         let key = std::fs::read_to_string(self.data.path().join("admin.key")).unwrap();
         let address = self.service.address("admin");

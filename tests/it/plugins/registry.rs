@@ -241,9 +241,10 @@ impl Liar {
                     .map_while(Result::ok)
                     .take_while(is_head)
                     .for_each(drop);
-                let body = match head.contains("/manifests/") {
-                    true => &manifest,
-                    false => &part,
+                let body = if head.contains("/manifests/") {
+                    &manifest
+                } else {
+                    &part
                 };
                 let answer = format!(
                     "HTTP/1.1 200 OK\r\ncontent-type: {MANIFEST}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",

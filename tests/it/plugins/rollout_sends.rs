@@ -125,9 +125,10 @@ impl Endpoint for Strict {
         let mut targets = self.targets.lock().expect("no test panics with it");
         targets.push(request.target.clone());
         let is_other = request.query("other").is_some();
-        Reaction::Answer(match is_other || self.refuses_all {
-            true => Answer::text(400, "refused template"),
-            false => Answer::text(200, &format!("message-{}", targets.len())),
+        Reaction::Answer(if is_other || self.refuses_all {
+            Answer::text(400, "refused template")
+        } else {
+            Answer::text(200, &format!("message-{}", targets.len()))
         })
     }
 }

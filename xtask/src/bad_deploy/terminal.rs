@@ -69,9 +69,10 @@ impl Terminal {
     /// Like [`Self::tries`], for a command that has to succeed. Returns its standard output.
     pub fn runs(&self, words: &str) -> Result<String, Failure> {
         let said = self.tries(words)?;
-        match said.succeeded {
-            true => Ok(said.out),
-            false => Err(Failure::new(format!("`leadhost {words}` failed"))),
+        if said.succeeded {
+            Ok(said.out)
+        } else {
+            Err(Failure::new(format!("`leadhost {words}` failed")))
         }
     }
 

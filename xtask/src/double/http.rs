@@ -110,9 +110,10 @@ fn exactly(reader: &mut impl BufRead, length: u64) -> io::Result<Vec<u8>> {
     }
     let mut body = Vec::new();
     let read = reader.take(length).read_to_end(&mut body)?;
-    match read as u64 == length {
-        true => Ok(body),
-        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    if read as u64 == length {
+        Ok(body)
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
     }
 }
 
@@ -197,9 +198,10 @@ impl Sent<'_> {
     /// Sends it to an address, a host with a port or with the usual one, and waits so long for each part of
     /// the answer.
     pub fn to(&self, address: &str, patience: Duration) -> io::Result<Received> {
-        let address = match address.contains(':') {
-            true => address.to_owned(),
-            false => format!("{address}:80"),
+        let address = if address.contains(':') {
+            address.to_owned()
+        } else {
+            format!("{address}:80")
         };
         let found = address.to_socket_addrs()?.next();
         let found = found.ok_or_else(|| io::Error::other(format!("{address} has no address")))?;

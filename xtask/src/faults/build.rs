@@ -31,10 +31,7 @@ impl Built {
     pub fn new(with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
         let folder = folder();
         files::make_folder(&folder)?;
-        let before = match with_before {
-            true => before(&folder)?,
-            false => None,
-        };
+        let before = if with_before { before(&folder)? } else { None };
         if with_fuzz {
             // Beforehand, so that the time of the row is spent on inputs.
             process::run(repository::cargo().args(["test", "--workspace", "--lib", "--no-run"]))?;
@@ -104,8 +101,9 @@ fn before(folder: &Path) -> Result<Option<Before>, Failure> {
 fn commit() -> Result<String, Failure> {
     let commit = process::git(&["rev-parse", "--short=10", "HEAD"])?;
     let changed = process::git(&["status", "--porcelain", "--", ".", ":!docs"])?;
-    Ok(match changed.is_empty() {
-        true => commit,
-        false => format!("{commit} and changes"),
+    Ok(if changed.is_empty() {
+        commit
+    } else {
+        format!("{commit} and changes")
     })
 }

@@ -114,9 +114,10 @@ fn each_once(words: impl Iterator<Item = String>) -> String {
     let mut words: Vec<_> = words.collect();
     words.sort();
     words.dedup();
-    match words.is_empty() {
-        true => "-".to_owned(),
-        false => words.join(", "),
+    if words.is_empty() {
+        "-".to_owned()
+    } else {
+        words.join(", ")
     }
 }
 

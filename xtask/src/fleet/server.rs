@@ -93,9 +93,10 @@ impl DatabaseServer {
         // The client may be installed apart from the server.
         let programs = &self.cluster.programs;
         let own = programs.folder.join("psql");
-        let mut command = match own.is_file() {
-            true => programs.as_account(own),
-            false => programs.as_account("psql"),
+        let mut command = if own.is_file() {
+            programs.as_account(own)
+        } else {
+            programs.as_account("psql")
         };
         command
             .args(["--no-psqlrc", "--tuples-only", "--quiet"])

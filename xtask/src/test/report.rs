@@ -43,9 +43,10 @@ impl Report {
     pub fn outside(&mut self, name: &str, Timed(outcome, seconds): Timed<Vec<String>>) {
         match outcome {
             Ok(left_out) => {
-                let word = match left_out.is_empty() {
-                    true => "passed",
-                    false => "passed, but for what was left out",
+                let word = if left_out.is_empty() {
+                    "passed"
+                } else {
+                    "passed, but for what was left out"
                 };
                 self.line(name, word, seconds);
                 self.left_out(left_out);
@@ -123,11 +124,12 @@ impl Report {
         if !self.faults.is_empty() {
             return Err(Failure::new(self.faults.join("\n")));
         }
-        match needs_all && !self.left_out.is_empty() {
-            true => Err(Failure::new(
+        if needs_all && !self.left_out.is_empty() {
+            Err(Failure::new(
                 "not everything was tested: see LEFT OUT above",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 }

@@ -17,9 +17,10 @@ impl Activity {
     /// Returns the name of a row: `workspace/name` if the rows are of several workspaces.
     pub fn name_of(&self, row: &ActivityRow) -> String {
         let mut rows = self.series.iter();
-        match rows.any(|other| other.workspace != row.workspace) {
-            true => name_in_workspace(&row.workspace, &row.name),
-            false => row.name.clone(),
+        if rows.any(|other| other.workspace != row.workspace) {
+            name_in_workspace(&row.workspace, &row.name)
+        } else {
+            row.name.clone()
         }
     }
 }

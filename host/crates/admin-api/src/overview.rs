@@ -216,9 +216,10 @@ impl ServiceOverview {
     fn certificate_problem(&self) -> Option<ServiceProblem> {
         let (ends, now) = (self.status.certificate_ends_at?, self.status.now);
         let left = ends.since(now);
-        let when = match ends <= now {
-            true => "has expired".to_owned(),
-            false => format!("expires in {}", rounded(whole_seconds(left))),
+        let when = if ends <= now {
+            "has expired".to_owned()
+        } else {
+            format!("expires in {}", rounded(whole_seconds(left)))
         };
         (left < limits::DOCTOR_CERTIFICATE_WARNING).then(|| {
             let what = format!(
@@ -461,21 +462,19 @@ impl ServiceOverview {
                 let shared = format!("calls {} {reason}", circuit.digest);
                 // A rollback would not replace a candidate.
                 let is_active = plugin.digest.as_ref() == Some(&circuit.digest);
-                let (command, todo) = match plugin.way_back.is_some() && is_active {
-                    true => (
+                let (command, todo) = if plugin.way_back.is_some() && is_active {
+                    (
                         format!("plugin rollback {}", quoted(&plugin.name)),
                         ": roll back if the version is at fault",
-                    ),
-                    false => ("plugin list".to_owned(), ""),
+                    )
+                } else {
+                    ("plugin list".to_owned(), "")
                 };
-                let what = match circuit.until > self.status.now {
-                    true => {
-                        let until = circuit.until.to_the_second();
-                        format!("{calls} are skipped until {until} ({reason}){todo}")
-                    }
-                    false => {
-                        format!("{calls} kept failing, and the next one is tried ({reason}){todo}")
-                    }
+                let what = if circuit.until > self.status.now {
+                    let until = circuit.until.to_the_second();
+                    format!("{calls} are skipped until {until} ({reason}){todo}")
+                } else {
+                    format!("{calls} kept failing, and the next one is tried ({reason}){todo}")
                 };
                 found.push(ServiceProblem::new(what, command, &page).shared(shared, whose));
             }
@@ -1102,9 +1101,10 @@ fn clock_problem(host: &HostView) -> Option<ServiceProblem> {
 
 /// Returns the sentence about a pause. The service pauses because the far end refuses the credentials.
 fn paused(what: &str, name: &str, reason: &str) -> String {
-    let todo = match reason == BY_AN_OPERATOR {
-        true => "",
-        false => ": if it says that a secret is wrong, set the secret first, then resume",
+    let todo = if reason == BY_AN_OPERATOR {
+        ""
+    } else {
+        ": if it says that a secret is wrong, set the secret first, then resume"
     };
     let are = if what.contains("fetches") {
         "are"
@@ -1175,13 +1175,11 @@ fn change_problems(
         .map(|(since, differences)| {
             let since = since.to_the_second();
             let list = format!("/deliveries?connection={name}&since={since}");
-            let problem = match is_new {
-                true => ServiceProblem::new(
+            let problem = if is_new { ServiceProblem::new(
                     format!("leads of {name} lack data since about {since}{by}: {differences}{more}"),
                     command.clone(),
                     plugin_page.clone(),
-                ),
-                false => ServiceProblem::new(
+                ) } else { ServiceProblem::new(
                     match configured {
                         Some(number) => format!(
                             "leads of {name} lack data since about {since}, since configuration {number}: {differences}"
@@ -1192,8 +1190,7 @@ fn change_problems(
                     },
                     "connection list",
                     format!("{CONNECTIONS_PAGE}#{}", connection.id),
-                ),
-            };
+                ) };
             problem.with_page("its deliveries since then", list)
         })
         .collect()

@@ -307,9 +307,10 @@ impl RepairFacts {
 
 impl RepairChangeView {
     fn value(&self, value: &Value) -> Cell {
-        match self.erased {
-            true => Cell::from("(erased)"),
-            false => Cell::from(value).mono().or("-"),
+        if self.erased {
+            Cell::from("(erased)")
+        } else {
+            Cell::from(value).mono().or("-")
         }
     }
 }

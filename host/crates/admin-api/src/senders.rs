@@ -54,9 +54,10 @@ impl WorkspacesOfSenders {
     /// Returns the name of the sender: `workspace/name` if the connections and instances are of several
     /// workspaces.
     pub fn shown(&self, delivery: &DeliveryFacts) -> String {
-        match self.are_several() {
-            true => self.name(delivery),
-            false => delivery.connection.clone(),
+        if self.are_several() {
+            self.name(delivery)
+        } else {
+            delivery.connection.clone()
         }
     }
 

@@ -166,9 +166,10 @@ pub fn items(answer: &Value, explanations: &[Value]) -> Vec<TriedItem> {
         .map(|(index, item)| {
             let of_item = explanations.iter().filter(|one| one["item"] == index);
             let of_item: Vec<&Value> = of_item.collect();
-            let how = match explanations.is_empty() {
-                true => ReadHow::Unexplained,
-                false => ReadHow::NotFromTheBody,
+            let how = if explanations.is_empty() {
+                ReadHow::Unexplained
+            } else {
+                ReadHow::NotFromTheBody
             };
             tried(&item["outcome"], &of_item, how)
         })

@@ -130,9 +130,10 @@ fn check_text(key: &str, text: &str) -> Result<(), String> {
         "log.format" => (matches!(text, "text" | "json"), "text or json"),
         _ => return Ok(()),
     };
-    match is_right {
-        true => Ok(()),
-        false => Err(format!("is \"{text}\": expected {expected}")),
+    if is_right {
+        Ok(())
+    } else {
+        Err(format!("is \"{text}\": expected {expected}"))
     }
 }
 

@@ -431,9 +431,10 @@ impl Config {
         if !refused.iter().any(|one| one.key.starts_with("server.tls_")) {
             refused.extend(config.check_tls(file, overrides).err());
         }
-        match refused.is_empty() {
-            true => Ok(config),
-            false => Err(ConfigError::Refused(refused)),
+        if refused.is_empty() {
+            Ok(config)
+        } else {
+            Err(ConfigError::Refused(refused))
         }
     }
 

@@ -55,9 +55,12 @@ impl AuditRow {
             _ => format!("tried to {verb}"),
         };
         let what = named(&object, &self.target, &detail);
-        let to = version(&object, &detail).map(|version| match self.act.starts_with("roll-back") {
-            true => format!(" to {version}"),
-            false => format!(" {version}"),
+        let to = version(&object, &detail).map(|version| {
+            if self.act.starts_with("roll-back") {
+                format!(" to {version}")
+            } else {
+                format!(" {version}")
+            }
         });
         let act = format!("{} {verb} {what}{}", self.actor(), to.unwrap_or_default());
         (act, self.more(&detail))

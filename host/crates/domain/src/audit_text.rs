@@ -94,12 +94,10 @@ fn harmless(word: &str) -> &str {
     let is_key = KeyKind::ALL
         .into_iter()
         .any(|kind| bare.starts_with(kind.prefix()));
-    match is_number
-        || is_key
-        || word.contains('@') && !word.contains("@sha256:") && is_address(bare)
-    {
-        true => "…",
-        false => word,
+    if is_number || is_key || word.contains('@') && !word.contains("@sha256:") && is_address(bare) {
+        "…"
+    } else {
+        word
     }
 }
 

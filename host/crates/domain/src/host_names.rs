@@ -21,12 +21,13 @@ const SHORT: usize = 6;
 pub fn distinct<'a>(hosts: impl IntoIterator<Item = (HostId, &'a str)>) -> Vec<String> {
     let hosts: Vec<(HostId, &str)> = hosts.into_iter().collect();
     let is_shared = |name: &str| hosts.iter().filter(|(_, other)| *other == name).count() > 1;
-    let shown = hosts.iter().map(|(id, name)| match is_shared(name) {
-        false => (*name).to_owned(),
-        true => {
+    let shown = hosts.iter().map(|(id, name)| {
+        if is_shared(name) {
             let id = id.to_string();
             let end = id.len().saturating_sub(SHORT);
             format!("{name} ({})", &id[end..])
+        } else {
+            (*name).to_owned()
         }
     });
     shown.collect()

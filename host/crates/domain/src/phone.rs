@@ -62,9 +62,10 @@ pub fn all(raw: &str, region: &str) -> Vec<Phone> {
     let several = written::several(raw);
     let several = several.iter().map(|one| normalise(one, region));
     let several: Vec<Phone> = several.collect();
-    match several.len() > 1 && several.iter().all(|phone| phone.e164.is_some()) {
-        true => several,
-        false => vec![normalise(raw, region)],
+    if several.len() > 1 && several.iter().all(|phone| phone.e164.is_some()) {
+        several
+    } else {
+        vec![normalise(raw, region)]
     }
 }
 

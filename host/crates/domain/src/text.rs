@@ -99,9 +99,10 @@ pub fn folded(text: &str) -> String {
 /// Returns the text as one word of a shell.
 pub fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
-    match !text.is_empty() && text.bytes().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
@@ -159,10 +160,7 @@ fn find(value: &Value, path: &mut String) -> bool {
 
 /// Returns the word for one or for several.
 pub fn noun<'a, N: PartialEq + From<u8>>(number: &N, one: &'a str, many: &'a str) -> &'a str {
-    match *number == N::from(1) {
-        true => one,
-        false => many,
-    }
+    if *number == N::from(1) { one } else { many }
 }
 
 /// Returns a number with its noun, such as `1 change` or `2 changes`.

@@ -318,11 +318,11 @@ fn time_of_day(text: &str) -> Option<(i64, &str)> {
     let (mut seconds, mut unit) = (hours * 3_600, 3_600);
     let is_extended = rest.starts_with(':');
     for (next, most) in [(60, 59), (1, 60)] {
-        let part = match is_extended {
-            true => rest.strip_prefix(':'),
-            false => rest
-                .starts_with(|c: char| c.is_ascii_digit())
-                .then_some(rest),
+        let part = if is_extended {
+            rest.strip_prefix(':')
+        } else {
+            rest.starts_with(|c: char| c.is_ascii_digit())
+                .then_some(rest)
         };
         let Some(part) = part else {
             break;

@@ -134,9 +134,10 @@ impl Sealer {
         let marker_path = folder.join(MARKER_FILE);
         let marker = marker(folder)?;
         // The ids in the store take precedence: the folder may have served another store before.
-        let needed = match sealed_with.is_empty() {
-            true => marker.clone(),
-            false => Some(Vec::from_iter(sealed_with.iter().cloned()).join(", ")),
+        let needed = if sealed_with.is_empty() {
+            marker.clone()
+        } else {
+            Some(Vec::from_iter(sealed_with.iter().cloned()).join(", "))
         };
         let key_path = folder.join(KEY_FILE);
         let (current, origin) = match &environment.key {
@@ -179,12 +180,13 @@ impl Sealer {
         match marker {
             Some(id) if id == current.name() => {}
             Some(id) if !has(&id) => {
-                return Err(match opens && !sealed_with.contains(&id) {
-                    true => KeyError::OtherMarker {
+                return Err(if opens && !sealed_with.contains(&id) {
+                    KeyError::OtherMarker {
                         marker: marker_path,
                         named: id,
-                    },
-                    false => another(id),
+                    }
+                } else {
+                    another(id)
                 });
             }
             Some(_) => {

@@ -78,12 +78,11 @@ pub async fn answer(
     };
     let span = tracing::info_span!("request", %id, route = name, workspace = Empty, key = Empty, trace = Empty, delivery = Empty);
     let parent = request_id::trace_parent(&head.headers);
-    let traced = match is_probe {
-        true => Span::default(),
-        false => {
-            let template = matched.map(|found| found.route.template);
-            traced(http, &head, template, parent)
-        }
+    let traced = if is_probe {
+        Span::default()
+    } else {
+        let template = matched.map(|found| found.route.template);
+        traced(http, &head, template, parent)
     };
     match parent {
         Some(_) if traced.is_on() => span.in_scope(|| trace::settle_id(&traced)),

@@ -326,9 +326,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for WatchedStream<S> {
                 let Err(found) = this.head.look(came) else {
                     return Poll::Ready(Ok(()));
                 };
-                let ended = match found.in_body {
-                    true => Ended::ByBody,
-                    false => Ended::ByHead,
+                let ended = if found.in_body {
+                    Ended::ByBody
+                } else {
+                    Ended::ByHead
                 };
                 this.ended = Some(ended);
                 match (found.before, ended) {

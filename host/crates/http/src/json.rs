@@ -69,11 +69,12 @@ fn check_media(headers: &HeaderMap) -> Result<(), ApiError> {
             "The body has to be JSON: send it with Content-Type: application/json.".to_owned(),
         )
     })?;
-    match is_utf8(text) {
-        true => Ok(()),
-        false => Err(ApiError::UnsupportedMediaType(
+    if is_utf8(text) {
+        Ok(())
+    } else {
+        Err(ApiError::UnsupportedMediaType(
             "The body has to be UTF-8: send it so, with Content-Type: application/json.".to_owned(),
-        )),
+        ))
     }
 }
 

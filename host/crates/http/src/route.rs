@@ -129,9 +129,10 @@ impl Route {
 
     /// Returns what the operation is about, for the audit: a name or an id, or nothing.
     pub fn target(&self, parameters: Parameters<'_>) -> String {
-        match self.is(Mark::WholeTarget) {
-            true => format!("{}/{}", parameters.text(0), parameters.text(1)),
-            false => parameters.text(0).into_owned(),
+        if self.is(Mark::WholeTarget) {
+            format!("{}/{}", parameters.text(0), parameters.text(1))
+        } else {
+            parameters.text(0).into_owned()
         }
     }
 

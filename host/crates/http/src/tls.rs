@@ -267,9 +267,12 @@ impl TlsFiles {
 
     fn config(&self, files: &Files) -> Result<Arc<ServerConfig>, TlsError> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.certificate).collect();
-        let chain = chain.and_then(|chain| match chain.is_empty() {
-            true => Err(pem::Error::NoItemsFound),
-            false => Ok(chain),
+        let chain = chain.and_then(|chain| {
+            if chain.is_empty() {
+                Err(pem::Error::NoItemsFound)
+            } else {
+                Ok(chain)
+            }
         });
         let chain = chain.map_err(|source| TlsError::Pem {
             key: CERTIFICATE,

@@ -30,18 +30,20 @@ impl Fault {
 
     /// Returns the path, if the value is at this place of a larger one.
     pub fn path_below(&self, place: &str) -> String {
-        match self.path.is_empty() || self.path.starts_with('[') {
-            true => format!("{place}{}", self.path),
-            false => format!("{place}.{}", self.path),
+        if self.path.is_empty() || self.path.starts_with('[') {
+            format!("{place}{}", self.path)
+        } else {
+            format!("{place}.{}", self.path)
         }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.is_empty() {
-            true => f.write_str(&self.what),
-            false => write!(f, "{}: {}", self.path, self.what),
+        if self.path.is_empty() {
+            f.write_str(&self.what)
+        } else {
+            write!(f, "{}: {}", self.path, self.what)
         }
     }
 }
@@ -55,9 +57,10 @@ fn dotted(path: &[PathStep<'_>]) -> String {
                 if !out.is_empty() {
                     out.push('.');
                 }
-                match name.contains(['.', '[']) {
-                    true => out.push_str(&format!("{name:?}")),
-                    false => out.push_str(name),
+                if name.contains(['.', '[']) {
+                    out.push_str(&format!("{name:?}"))
+                } else {
+                    out.push_str(name)
                 }
             }
         }
@@ -133,9 +136,10 @@ impl<'a> Issue<'a> {
                     [one] => format!("the field `{one}` is unknown"),
                     several => format!("the fields {} are unknown", quoted(several)),
                 };
-                match known.is_empty() {
-                    true => format!("{unknown}; no others than the declared ones are allowed"),
-                    false => format!("{unknown}; allowed are {}", quoted(known)),
+                if known.is_empty() {
+                    format!("{unknown}; no others than the declared ones are allowed")
+                } else {
+                    format!("{unknown}; allowed are {}", quoted(known))
                 }
             }
             IssueKind::Name(name) => format!("a field cannot have the name `{name}`"),

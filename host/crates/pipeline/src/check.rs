@@ -112,9 +112,10 @@ fn verify_one(
         .signed
         .iter()
         .any(|part| part.kind == SignedKind::PublicUrl);
-    let urls = match signs_url {
-        true => url_forms(sent.public_url, sent.sent.len()),
-        false => vec![sent.public_url.to_owned()],
+    let urls = if signs_url {
+        url_forms(sent.public_url, sent.sent.len())
+    } else {
+        vec![sent.public_url.to_owned()]
     };
     let form = OnceCell::new();
     // All are compared, so that the duration does not tell which one is right.
@@ -166,9 +167,10 @@ fn url_forms(url: &str, body: usize) -> Vec<String> {
         return addresses;
     };
     let fields: Vec<&str> = query.split('&').collect();
-    let orders = match fields.len() <= ORDERED_FIELDS && body <= ORDERED_BYTES {
-        true => orders(&fields),
-        false => vec![query.to_owned()],
+    let orders = if fields.len() <= ORDERED_FIELDS && body <= ORDERED_BYTES {
+        orders(&fields)
+    } else {
+        vec![query.to_owned()]
     };
     let with = |address: &String| {
         let orders = orders.iter();

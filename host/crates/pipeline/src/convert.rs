@@ -129,9 +129,10 @@ pub async fn uncounted(
     converted.result.ran = Some(ran);
     let metrics = &pipeline.metrics.plugins;
     // Conversions for a comparison are not counted.
-    let produced = match budget.has_effects() {
-        true => converted.result.items.as_slice(),
-        false => &[],
+    let produced = if budget.has_effects() {
+        converted.result.items.as_slice()
+    } else {
+        &[]
     };
     metrics.produced(plugin, produced, converted.memory);
     Ok(converted)

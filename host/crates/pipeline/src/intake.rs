@@ -224,16 +224,15 @@ async fn process(
         }
     };
     let is_long = offload::is_long(&came.delivery.body);
-    let (came, checked) = match by_operator {
-        true => (came, Ok(())),
-        false => {
-            let (checks, live) = (Arc::clone(&checks), Arc::clone(live));
-            let check = move || {
-                let checked = came.verify(&checks, &live);
-                (came, checked)
-            };
-            offload::run(is_long, check).await
-        }
+    let (came, checked) = if by_operator {
+        (came, Ok(()))
+    } else {
+        let (checks, live) = (Arc::clone(&checks), Arc::clone(live));
+        let check = move || {
+            let checked = came.verify(&checks, &live);
+            (came, checked)
+        };
+        offload::run(is_long, check).await
     };
     let outcome = match checked {
         Ok(()) => StepOutcome::Passed,

@@ -209,12 +209,14 @@ impl<'s> Mask<'s> {
             None => body.depth(),
             Some(masked) => json::depth(masked),
         };
-        let named = fields(&text, &names, depth).map(|text| match is_utf8 {
-            true => text.into_bytes(),
-            false => text
-                .chars()
-                .filter_map(|character| u8::try_from(u32::from(character)).ok())
-                .collect(),
+        let named = fields(&text, &names, depth).map(|text| {
+            if is_utf8 {
+                text.into_bytes()
+            } else {
+                text.chars()
+                    .filter_map(|character| u8::try_from(u32::from(character)).ok())
+                    .collect()
+            }
         });
         named.or(masked)
     }

@@ -108,11 +108,12 @@ pub async fn one(
     let why = result.error.clone().unwrap_or_default();
     let still = result.status == Some(DeliveryStatus::Quarantined);
     let is_asked_for = options.release || quarantined || held.status.is_tried_again();
-    let mode = match options.apply || is_asked_for {
-        true => Mode::Replay {
+    let mode = if options.apply || is_asked_for {
+        Mode::Replay {
             apply: options.apply,
-        },
-        false => Mode::Preview,
+        }
+    } else {
+        Mode::Preview
     };
     let is_preview = mode == Mode::Preview;
     let conversion = reconversion(&held, mode, result);

@@ -59,9 +59,10 @@ pub fn of(acceptance: &Acceptance, region: &str) -> Vec<i64> {
 pub fn of_text(workspace: WorkspaceId, text: &str, region: &str) -> Vec<i64> {
     let mut found = Found::default();
     found.id(text);
-    match text.contains('@') {
-        true => found.email(text),
-        false => found.phone(text, region),
+    if text.contains('@') {
+        found.email(text)
+    } else {
+        found.phone(text, region)
     }
     found.hashes(workspace)
 }
@@ -209,9 +210,10 @@ fn is_area(name: &str) -> bool {
 
 /// Returns a name in lower case. A longer text is no name.
 fn lower(name: &str) -> String {
-    match name.len() <= NAME_BYTES {
-        true => name.to_lowercase(),
-        false => String::new(),
+    if name.len() <= NAME_BYTES {
+        name.to_lowercase()
+    } else {
+        String::new()
     }
 }
 

@@ -157,13 +157,14 @@ impl Breakers {
                 if let Some(open) = &pair.all.open {
                     let (until, reason) = (open.until(now), open.reason.clone());
                     let is_tried = function == CircuitFunction::Delivery && pair.may_try_first(now);
-                    return Err(match is_tried {
-                        true => CallError::CircuitOpen {
+                    return Err(if is_tried {
+                        CallError::CircuitOpen {
                             reason,
                             until: now.plus(limits::BREAKER_FIRST),
                             inline_only: false,
-                        },
-                        false => pair.turned_away(until, &reason),
+                        }
+                    } else {
+                        pair.turned_away(until, &reason)
                     });
                 }
                 if let Some(open) = pair
@@ -343,9 +344,10 @@ impl Pass<'_> {
                 pair.probing &= !self.probe;
                 pair.turned_away = 0;
                 // A call that fits the worker's budget may still be too long for a request.
-                match self.budget.is_short() {
-                    true => pair.inline = Circuit::default(),
-                    false => pair.ends = true,
+                if self.budget.is_short() {
+                    pair.inline = Circuit::default()
+                } else {
+                    pair.ends = true
                 }
                 if was_open && !pair.is_open() {
                     tracing::info!(

@@ -335,9 +335,10 @@ impl CallContext {
         Self {
             name,
             id: id.to_owned(),
-            received_at: match plugin.imports_wasi {
-                true => received_at.to_owned(),
-                false => String::new(),
+            received_at: if plugin.imports_wasi {
+                received_at.to_owned()
+            } else {
+                String::new()
             },
             function: None,
         }

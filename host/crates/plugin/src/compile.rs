@@ -277,9 +277,10 @@ fn host(what: &str, error: std::io::Error) -> LoadError {
 pub fn translate(code: CodeUse, wasm: &[u8], functions: Option<&Path>) -> Result<Vec<u8>, String> {
     let cache = functions.map(FunctionCache::read);
     let engine = engine::compiling(code, cache.clone()).map_err(|error| format!("{error:#}"))?;
-    let compiled = match is_core_module(wasm) {
-        true => engine.precompile_module(wasm),
-        false => engine.precompile_component(wasm),
+    let compiled = if is_core_module(wasm) {
+        engine.precompile_module(wasm)
+    } else {
+        engine.precompile_component(wasm)
     };
     let compiled = compiled.map_err(|error| format!("{error:#}"))?;
     if let Some((cache, path)) = cache.zip(functions) {

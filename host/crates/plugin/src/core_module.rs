@@ -60,9 +60,10 @@ pub fn is_core_module(bytes: &[u8]) -> bool {
 pub fn encode(module: &[u8]) -> Result<Vec<u8>, CoreModuleError> {
     let interface = CoreInterface::parse(module)?;
     interface.refuse_foreign_imports()?;
-    let module = match interface.has_world {
-        true => Cow::Borrowed(module),
-        false => Cow::Owned(with_world(module, interface.contract()?)?),
+    let module = if interface.has_world {
+        Cow::Borrowed(module)
+    } else {
+        Cow::Owned(with_world(module, interface.contract()?)?)
     };
     let mut encoder = ComponentEncoder::default()
         .validate(true)
@@ -178,9 +179,10 @@ fn with_world(module: &[u8], contract: &Offer) -> Result<Vec<u8>, CoreModuleErro
 }
 
 fn listed(exports: &[String]) -> String {
-    match exports.is_empty() {
-        true => "nothing".to_owned(),
-        false => exports.join(", "),
+    if exports.is_empty() {
+        "nothing".to_owned()
+    } else {
+        exports.join(", ")
     }
 }
 

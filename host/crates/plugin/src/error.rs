@@ -352,9 +352,10 @@ impl CallError {
     }
 
     fn with_lines(&self, lines: &[&str]) -> String {
-        match lines.is_empty() {
-            true => self.to_string(),
-            false => on_one_line(&format!("{self}; it wrote: {}", lines.join(" | "))),
+        if lines.is_empty() {
+            self.to_string()
+        } else {
+            on_one_line(&format!("{self}; it wrote: {}", lines.join(" | ")))
         }
     }
 }

@@ -125,9 +125,10 @@ fn place<'a>(names: impl Iterator<Item = &'a str>) -> String {
             [] => continue,
         });
     }
-    match folded.is_empty() {
-        true => String::new(),
-        false => format!("{PLACE}{}", folded.join(OUTER)),
+    if folded.is_empty() {
+        String::new()
+    } else {
+        format!("{PLACE}{}", folded.join(OUTER))
     }
 }
 
@@ -186,9 +187,10 @@ impl Write for BoundedName {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = limits::REFUSAL_NAME_BYTES.saturating_sub(self.0.len());
         self.0.push_str(&text[..text.floor_char_boundary(room)]);
-        match text.len() <= room {
-            true => Ok(()),
-            false => Err(fmt::Error),
+        if text.len() <= room {
+            Ok(())
+        } else {
+            Err(fmt::Error)
         }
     }
 }

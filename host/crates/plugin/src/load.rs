@@ -269,12 +269,13 @@ struct Linked {
 }
 
 async fn link(plugins: &Plugins, digest: &Digest, wasm: Vec<u8>) -> Result<Linked, LoadError> {
-    let wasm = match plugins.0.compilation.is_for_rebuilds() {
-        false => wasm,
-        true => match link_split(plugins, wasm).await? {
+    let wasm = if plugins.0.compilation.is_for_rebuilds() {
+        match link_split(plugins, wasm).await? {
             Ok(linked) => return Ok(linked),
             Err(wasm) => wasm,
-        },
+        }
+    } else {
+        wasm
     };
     let component = machine_code(plugins, digest.clone(), wasm, load_component).await?;
     let plugins = plugins.clone();

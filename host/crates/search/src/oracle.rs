@@ -34,9 +34,10 @@ pub(super) fn search(products: &[(ProductId, String)], term: &str) -> Vec<(Produ
     let is_known = |at: usize| points.iter().any(|points| points[at] > 0);
     let is_long = |at: usize| letters(used[at]).len() >= 4;
     let known: Vec<_> = content.iter().copied().filter(|at| is_known(*at)).collect();
-    let telling = match known.iter().any(|at| is_long(*at)) {
-        true => &known,
-        false => &content,
+    let telling = if known.iter().any(|at| is_long(*at)) {
+        &known
+    } else {
+        &content
     };
     let least: usize = telling.iter().map(|at| letters(used[*at]).len()).sum();
     let mut found = Vec::new();

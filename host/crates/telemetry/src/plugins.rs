@@ -30,9 +30,10 @@ labels! {
 /// Returns what a call is for: `live` if its result has an effect, `comparison` if it is only compared with
 /// another version's.
 fn purpose(budget: CallBudget) -> &'static str {
-    match budget.has_effects() {
-        true => "live",
-        false => "comparison",
+    if budget.has_effects() {
+        "live"
+    } else {
+        "comparison"
     }
 }
 

@@ -93,11 +93,10 @@ impl ExportDelivery {
         for folder in &folders {
             say_line!("wrote {folder}");
         }
-        say(match self.raw {
-            true => "They have the personal data of the delivery: do not share them.",
-            false => {
-                "Persons are masked. Read the files before you share them: a text may name persons in a way that the command cannot detect."
-            }
+        say(if self.raw {
+            "They have the personal data of the delivery: do not share them."
+        } else {
+            "Persons are masked. Read the files before you share them: a text may name persons in a way that the command cannot detect."
         });
         say("`leadhost plugin test PROJECT --write` writes what the plugin makes of them.");
         for note in exported.notes() {

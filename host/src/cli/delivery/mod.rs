@@ -58,9 +58,10 @@ impl ServiceCommand for ListDeliveries {
     async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/deliveries{}", query_of(&self));
         let answer = client.get::<Deliveries>(&path).await?;
-        let workspaces = match client.json() || answer.deliveries.is_empty() {
-            true => WorkspacesOfSenders::default(),
-            false => workspaces_of_senders(&client).await,
+        let workspaces = if client.json() || answer.deliveries.is_empty() {
+            WorkspacesOfSenders::default()
+        } else {
+            workspaces_of_senders(&client).await
         };
         client.print(&answer, |answer| show_all(answer, &workspaces));
         Ok(())
@@ -75,9 +76,10 @@ fn show_all(answer: &Deliveries, workspaces: &WorkspacesOfSenders) {
         .iter()
         .map(|delivery| {
             let facts = &delivery.facts;
-            let name = match are_several {
-                true => &workspaces.name(facts),
-                false => &facts.connection,
+            let name = if are_several {
+                &workspaces.name(facts)
+            } else {
+                &facts.connection
             };
             ListedDelivery {
                 delivery,

@@ -84,9 +84,10 @@ impl ReplayDeliveries {
     async fn one(&self, client: &AdminClient, id: &str) -> CommandResult {
         let path = format!("/admin/v1/deliveries/{}", encoded(id));
         // If it cannot be read, the replay says why.
-        let before = match client.json() {
-            true => None,
-            false => client.get::<DeliveryDetailView>(&path).await.ok(),
+        let before = if client.json() {
+            None
+        } else {
+            client.get::<DeliveryDetailView>(&path).await.ok()
         };
         let options = ReplayRequest {
             apply: self.apply,
@@ -105,9 +106,10 @@ impl ReplayDeliveries {
                     && are_unchanged(&before.items, &answer.items)
             });
             if changes_nothing {
-                say(match self.apply {
-                    true => "Nothing changed.",
-                    false => "Nothing would change.",
+                say(if self.apply {
+                    "Nothing changed."
+                } else {
+                    "Nothing would change."
                 });
             }
         });
@@ -226,11 +228,10 @@ pub(super) fn summary(changes: &ReplayChanges, applied: bool) -> String {
     }
     let deals = rows(&changes.deals, "deal", "deals");
     let contacts = rows(&changes.contacts, "contact", "contacts");
-    match applied {
-        true => format!("Changed {deals} and {contacts}.{kept}"),
-        false => {
-            format!("{messages}{deals} and {contacts} differ; --apply writes the changes.{kept}")
-        }
+    if applied {
+        format!("Changed {deals} and {contacts}.{kept}")
+    } else {
+        format!("{messages}{deals} and {contacts} differ; --apply writes the changes.{kept}")
     }
 }
 

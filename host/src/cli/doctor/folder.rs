@@ -157,13 +157,15 @@ fn takes(folder: &Path, keeps_days: i64) -> String {
         let Ok(found) = entry.metadata() else {
             continue;
         };
-        let bytes = match found.is_dir() {
-            true => size_of_files(&entry.path()),
-            false => found.len(),
+        let bytes = if found.is_dir() {
+            size_of_files(&entry.path())
+        } else {
+            found.len()
         };
-        match entry.file_name().to_string_lossy().starts_with(STORE) {
-            true => store += bytes,
-            false => other += bytes,
+        if entry.file_name().to_string_lossy().starts_with(STORE) {
+            store += bytes
+        } else {
+            other += bytes
         }
     }
     format!(

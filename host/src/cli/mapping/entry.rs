@@ -88,9 +88,12 @@ fn add(fields: &mut Map<String, Value>, name: &str, source: Value) {
 }
 
 fn source(value: &Expression) -> Option<Value> {
-    let path = |place: &Place| match place.in_body {
-        true => format!("$.{}", place.path),
-        false => place.path.clone(),
+    let path = |place: &Place| {
+        if place.in_body {
+            format!("$.{}", place.path)
+        } else {
+            place.path.clone()
+        }
     };
     let joined = |places: &[Place]| match places {
         [one] => json!(path(one)),

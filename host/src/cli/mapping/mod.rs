@@ -104,9 +104,10 @@ impl TryMapping {
         let is_configured = config.as_object().is_some_and(|keys| !keys.is_empty());
         config["explain"] = true.into();
         let called = call.call(body.clone(), config).await.map_err(|failure| {
-            match failure.to_string().contains("`explain` is unknown") {
-                true => failure.also("this command needs the mapping converter 1.2.0 or later"),
-                false => failure,
+            if failure.to_string().contains("`explain` is unknown") {
+                failure.also("this command needs the mapping converter 1.2.0 or later")
+            } else {
+                failure
             }
         })?;
         let name = &called.loaded.description.name;
@@ -121,14 +122,15 @@ impl TryMapping {
             .answer
             .output
             .map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
-        let without = match is_configured {
-            true => Some(
+        let without = if is_configured {
+            Some(
                 call.call(body, json!({"explain": true}))
                     .await?
                     .answer
                     .output,
-            ),
-            false => None,
+            )
+        } else {
+            None
         };
         let without = without.and_then(Result::ok);
         let differences = without.map(|without| differences(&output, &without));

@@ -23,9 +23,10 @@ impl ServiceCommand for ListMessages {
     async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/outbox{}", query_of(&self));
         let answer = client.get::<Messages>(&path).await?;
-        let instances = match answer.messages.iter().any(MessageView::waits_for_instance) {
-            true => Some(client.get("/admin/v1/instances").await?.content),
-            false => None,
+        let instances = if answer.messages.iter().any(MessageView::waits_for_instance) {
+            Some(client.get("/admin/v1/instances").await?.content)
+        } else {
+            None
         };
         client.print(&answer, |answer| show(answer, instances.as_ref()));
         Ok(())

@@ -157,9 +157,10 @@ pub fn show_concerns(concerns: &[Concern]) {
 /// Returns the number of deliveries to ask for, if there are more than were chosen.
 fn more_of(verified: &VerifiedPlugin) -> Option<u64> {
     let most = u64::from(limits::VERIFY_DELIVERIES_MOST);
-    let more = match verified.coverage.total_is_least {
-        true => most,
-        false => verified.coverage.total.min(most),
+    let more = if verified.coverage.total_is_least {
+        most
+    } else {
+        verified.coverage.total.min(most)
     };
     (verified.is_part() && verified.coverage.chosen < more).then_some(more)
 }
@@ -168,15 +169,17 @@ fn why_none(name: &str, connections: usize, asked: &GivenOptions<'_>) -> String 
     if connections == 0 {
         return "no connection uses the plugin".to_owned();
     }
-    let which = match asked.failed {
-        true => "failed or parked delivery",
-        false => "stored delivery to compare",
+    let which = if asked.failed {
+        "failed or parked delivery"
+    } else {
+        "stored delivery to compare"
     };
     let since = asked.since.map(|since| format!(" (--since {since})"));
     let since = since.unwrap_or_default();
-    let policy = match asked.by_policy {
-        true => ", or the configuration has `verify.deliveries = 0`",
-        false => "",
+    let policy = if asked.by_policy {
+        ", or the configuration has `verify.deliveries = 0`"
+    } else {
+        ""
     };
     format!("there is no {which} of the connections that use {name}{since}{policy}")
 }
@@ -199,9 +202,12 @@ fn again(asked: &GivenOptions<'_>) -> String {
 /// digests if these are equal.
 fn distinguished(other: (&str, &str), candidate: (&str, &str)) -> (String, String) {
     let is_ambiguous = other.0 == candidate.0;
-    let name = |(version, digest): (&str, &str)| match is_ambiguous {
-        true => format!("{version} ({digest})"),
-        false => version.to_owned(),
+    let name = |(version, digest): (&str, &str)| {
+        if is_ambiguous {
+            format!("{version} ({digest})")
+        } else {
+            version.to_owned()
+        }
     };
     (name(other), name(candidate))
 }

@@ -77,23 +77,22 @@ fn read_with(
 ) -> CommandResult<ComponentFile> {
     refuse_registry(path)?;
     let is_project = path.is_dir();
-    let (file, golden) = match is_project {
-        true => (path.join(BUILT), Some(path.join(GOLDEN))),
-        false => (path.to_owned(), None),
+    let (file, golden) = if is_project {
+        (path.join(BUILT), Some(path.join(GOLDEN)))
+    } else {
+        (path.to_owned(), None)
     };
-    let bytes = read_bytes(&file).map_err(|failure| match is_project {
-        true => failure.hint(format!(
+    let bytes = read_bytes(&file).map_err(|failure| if is_project { failure.hint(format!(
             "{} is a folder: build the project in it first, as its README.md says, or name the component file",
             path.display()
-        )),
-        false => failure,
-    })?;
+        )) } else { failure })?;
     if is_project && let Some(source) = stale::newer_source(path, &file) {
         changed(&source, &file)?;
     }
-    let component = match core_module::is_core_module(&bytes) {
-        true => componentize(&bytes).map_err(|error| file_failure(&file, &error))?,
-        false => bytes,
+    let component = if core_module::is_core_module(&bytes) {
+        componentize(&bytes).map_err(|error| file_failure(&file, &error))?
+    } else {
+        bytes
     };
     Ok(ComponentFile {
         named: path.to_owned(),

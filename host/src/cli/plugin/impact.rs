@@ -103,9 +103,10 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
     }
     if !other.active && !other.discarded {
         let name = &impact.name;
-        let command = match other.previous {
-            true => format!("plugin rollback {name}"),
-            false => format!("plugin publish {name}@{}", other.digest.short()),
+        let command = if other.previous {
+            format!("plugin rollback {name}")
+        } else {
+            format!("plugin publish {name}@{}", other.digest.short())
         };
         say!(
             "\n{} converts with the active version. To activate the other one first:\n  {}",

@@ -17,9 +17,10 @@ impl List {
         let answer = client.get::<PluginList>("/admin/v1/plugins").await?;
         let mut versions = answer.plugins.iter().flat_map(|plugin| &plugin.versions);
         let has_keys = versions.any(|one| matches!(one.publisher, Publisher::AdminKey(_)));
-        let keys = match has_keys && !client.json() {
-            true => client.get::<Keys>("/admin/v1/keys").await?.content.keys,
-            false => Vec::new(),
+        let keys = if has_keys && !client.json() {
+            client.get::<Keys>("/admin/v1/keys").await?.content.keys
+        } else {
+            Vec::new()
         };
         client.print(&answer, |answer| show(answer, &keys, client.flags()));
         Ok(())

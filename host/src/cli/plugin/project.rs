@@ -121,9 +121,10 @@ pub fn read(folder: &Path) -> CommandResult<ProjectFile> {
     let file = folder.join(PROJECT_FILE);
     let shown = file.display();
     if !folder.is_dir() {
-        let what = match folder.exists() {
-            true => "is a file, and not the folder of a project",
-            false => "does not exist",
+        let what = if folder.exists() {
+            "is a file, and not the folder of a project"
+        } else {
+            "does not exist"
         };
         return Err(failed!("{} {what}", folder.display()).hint(NEW));
     }

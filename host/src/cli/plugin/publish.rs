@@ -55,13 +55,15 @@ impl Publish {
             return Ok(());
         }
         let client = self.service.client_at(self.to.as_deref(), &self.remote)?;
-        let candidate = match file.is_dir() {
-            true => self.build_of_project(file).await?,
-            false => Candidate::read(&self.what, &self.pack, &client).await?,
+        let candidate = if file.is_dir() {
+            self.build_of_project(file).await?
+        } else {
+            Candidate::read(&self.what, &self.pack, &client).await?
         };
-        match self.rollout {
-            true => rollout::begin_canary(&client, &self.what, candidate, &self.accept).await,
-            false => self.activate(&client, candidate).await,
+        if self.rollout {
+            rollout::begin_canary(&client, &self.what, candidate, &self.accept).await
+        } else {
+            self.activate(&client, candidate).await
         }
     }
 

@@ -95,9 +95,10 @@ impl Start {
     async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let plan = RolloutRequest {
-            mode: match self.shadow {
-                true => RolloutMode::Shadow,
-                false => RolloutMode::Canary,
+            mode: if self.shadow {
+                RolloutMode::Shadow
+            } else {
+                RolloutMode::Canary
             },
             steps: (!self.steps.is_empty()).then_some(self.steps),
             every_seconds: self.every.map(|every| every.as_secs()),
@@ -168,12 +169,13 @@ async fn begin(
     drop(progress);
     let rollout = answer.map_err(|refusal| {
         let failure = explain(refusal, client.json());
-        match is_new {
-            true => failure.also(&format!(
+        if is_new {
+            failure.also(&format!(
                 "the version is stored as {name}@{}",
                 digest.get(..12).unwrap_or(&digest)
-            )),
-            false => failure,
+            ))
+        } else {
+            failure
         }
     })?;
     client.print(&rollout, |rollout: &RolloutView| {
@@ -342,9 +344,10 @@ fn rolled_back(last: &RolledBack) -> String {
 }
 
 fn stage(rollout: &RolloutView) -> String {
-    let stage = match rollout.paused {
-        true => format!("{} (paused)", rollout.stage),
-        false => rollout.stage.to_string(),
+    let stage = if rollout.paused {
+        format!("{} (paused)", rollout.stage)
+    } else {
+        rollout.stage.to_string()
     };
     [vec![stage], rollout.progress()].concat().join(", ")
 }

@@ -166,9 +166,10 @@ impl Run {
             .hint("it is a JSON object; the service's is named with --service-config")
         };
         let config: Value = serde_json::from_slice(&text).map_err(|error| refused(&error))?;
-        match config.is_object() {
-            true => Ok(config),
-            false => Err(refused(&"it is not an object")),
+        if config.is_object() {
+            Ok(config)
+        } else {
+            Err(refused(&"it is not an object"))
         }
     }
 

@@ -101,9 +101,10 @@ impl Need {
             },
             Probe::Path(_) => {
                 let path = Path::new(text.trim());
-                match path.is_absolute() && path.exists() {
-                    true => ToolState::There("found".to_owned()),
-                    false => ToolState::Missing("not found".to_owned()),
+                if path.is_absolute() && path.exists() {
+                    ToolState::There("found".to_owned())
+                } else {
+                    ToolState::Missing("not found".to_owned())
                 }
             }
             Probe::Success(_) => ToolState::There("found".to_owned()),

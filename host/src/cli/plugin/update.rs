@@ -34,9 +34,10 @@ impl Update {
         })?;
         let new = template::project(language, project.kind, &project.name);
         let engine = self.engine.start(self.service_config.as_deref())?;
-        let before = match folder.join(BUILT).is_file() {
-            true => Some(self.passing(&engine).await?),
-            false => None,
+        let before = if folder.join(BUILT).is_file() {
+            Some(self.passing(&engine).await?)
+        } else {
+            None
         };
         let changed = put_sdk(folder, &new)?;
         if changed.is_empty() {
@@ -103,9 +104,12 @@ fn put_sdk(folder: &Path, new: &NewProject) -> CommandResult<Vec<String>> {
     let own = std::fs::read_to_string(folder.join(PROJECT_FILE)).unwrap_or_default();
     let written: String = own
         .lines()
-        .map(|line| match line.starts_with("template = ") {
-            true => format!("template = \"{}\"\n", env!("CARGO_PKG_VERSION")),
-            false => format!("{line}\n"),
+        .map(|line| {
+            if line.starts_with("template = ") {
+                format!("template = \"{}\"\n", env!("CARGO_PKG_VERSION"))
+            } else {
+                format!("{line}\n")
+            }
         })
         .collect();
     put(PROJECT_FILE, written.as_bytes())?;

@@ -537,9 +537,12 @@ mod tests {
 
     /// Returns the lines as `field: expression`, with the path of each place.
     fn lines(recipe: &Recipe) -> Vec<String> {
-        let place = |place: &Place| match place.in_body {
-            true => format!("$.{}", place.path),
-            false => place.path.clone(),
+        let place = |place: &Place| {
+            if place.in_body {
+                format!("$.{}", place.path)
+            } else {
+                place.path.clone()
+            }
         };
         let line = |Line { field, value }: &Line| {
             let value = match value {

@@ -214,9 +214,10 @@ impl Search<'_> {
         let texts = each.texts(self.item, self.body);
         let all = texts.iter().enumerate();
         let first = all.filter(|(at, text)| !texts[..*at].contains(text));
-        match is_list && first.map(|(_, text)| text).eq(targets) {
-            true => vec![each],
-            false => values,
+        if is_list && first.map(|(_, text)| text).eq(targets) {
+            vec![each]
+        } else {
+            values
         }
     }
 
@@ -347,9 +348,12 @@ fn distance_of_codes(phone: &Expression) -> (usize, usize) {
         let both = one.chars().zip(other.chars());
         both.take_while(|(one, other)| one == other).count()
     };
-    let far = |code: &&Place| match code.in_body == number.in_body {
-        true => number.path.chars().count() - common(&number.path, &code.path),
-        false => usize::from(u16::MAX),
+    let far = |code: &&Place| {
+        if code.in_body == number.in_body {
+            number.path.chars().count() - common(&number.path, &code.path)
+        } else {
+            usize::from(u16::MAX)
+        }
     };
     (codes.len(), codes.iter().map(far).sum())
 }
@@ -458,9 +462,10 @@ fn is_code(text: &str) -> bool {
 
 /// Returns a text as a filter has it.
 fn written(text: &str) -> String {
-    match text.contains([']', '"', '\\']) {
-        true => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
-        false => text.to_owned(),
+    if text.contains([']', '"', '\\']) {
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    } else {
+        text.to_owned()
     }
 }
 

@@ -34,9 +34,10 @@ async fn followed(
     detach: bool,
     expect: RepairState,
 ) -> CommandResult {
-    let repair = match detach {
-        true => begun,
-        false => follow::to_its_end(client, begun).await?,
+    let repair = if detach {
+        begun
+    } else {
+        follow::to_its_end(client, begun).await?
     };
     client.print(&repair, |repair| receipt::show(repair, client.flags()));
     let facts = &repair.facts;

@@ -64,9 +64,10 @@ fn deliveries(found: Option<u64>, deliveries: &RepairedDeliveries) -> String {
     } else {
         "deliveries"
     };
-    match others.is_empty() {
-        true => format!("Replayed {replayed}{of} {noun}."),
-        false => format!("Replayed {replayed}{of} {noun}; {}.", others.join(", ")),
+    if others.is_empty() {
+        format!("Replayed {replayed}{of} {noun}.")
+    } else {
+        format!("Replayed {replayed}{of} {noun}; {}.", others.join(", "))
     }
 }
 
@@ -80,9 +81,10 @@ fn changes(repair: &RepairView) -> String {
         false => format!("It would change {contacts} and {deals}"),
     }];
     if repair.created > 0 {
-        parts.push(match is_written {
-            true => format!("created {created}"),
-            false => format!("create {created}"),
+        parts.push(if is_written {
+            format!("created {created}")
+        } else {
+            format!("create {created}")
         });
     }
     if repair.merged > 0 {

@@ -35,11 +35,12 @@ pub async fn sealer(
         .hint(HINT));
     }
     let is_settled = another || (store.is_shared() && known.is_some());
-    let mut sealed_with = match is_settled {
-        true => BTreeSet::new(),
-        false => keys_of_secrets(store)
+    let mut sealed_with = if is_settled {
+        BTreeSet::new()
+    } else {
+        keys_of_secrets(store)
             .await
-            .map_err(|error| failed(&error))?,
+            .map_err(|error| failed(&error))?
     };
     if !is_settled {
         sealed_with.extend(known.clone());

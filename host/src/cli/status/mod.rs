@@ -69,9 +69,10 @@ async fn unavailable(client: &AdminClient, refusal: ServiceRefusal) -> CommandFa
             let found = ServiceProblem::from_readiness(&ready.reasons);
             let lines = found.iter().map(|one| line(one, client.flags()));
             let lines: Vec<String> = lines.collect();
-            match lines.is_empty() {
-                true => failure,
-                false => failure.hint(lines.join("\n  ")),
+            if lines.is_empty() {
+                failure
+            } else {
+                failure.hint(lines.join("\n  "))
             }
         }
         Ok(None) | Err(_) => failure,

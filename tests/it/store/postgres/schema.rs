@@ -101,9 +101,10 @@ async fn columns(owner: &mut PgConnection, table: &str) -> (Vec<String>, Vec<Str
 }
 
 fn described(column: &ColumnSchema) -> String {
-    let kind = match column.is_jsonb {
-        true => "jsonb",
-        false => column.kind.as_str(),
+    let kind = if column.is_jsonb {
+        "jsonb"
+    } else {
+        column.kind.as_str()
     };
     let null = if column.is_nullable { " null" } else { "" };
     format!("{} {kind}{null}", column.name)

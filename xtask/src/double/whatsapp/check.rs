@@ -199,9 +199,10 @@ fn header(declared: &[Value], given: &[Value], named: bool) -> Checked {
         [one] => text_of(one, "type").to_uppercase(),
         _ => "UNKNOWN".to_owned(),
     };
-    match received == format {
-        true => Ok(()),
-        false => mismatch("header", format, &received),
+    if received == format {
+        Ok(())
+    } else {
+        mismatch("header", format, &received)
     }
 }
 

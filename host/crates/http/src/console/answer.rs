@@ -82,21 +82,23 @@ fn readable(html: String) -> String {
     while !rest.is_empty() {
         let (text, tag) = rest.split_at(rest.find('<').unwrap_or(rest.len()));
         out.push_str(&written_out(text, BLANKS));
-        let end = match tag.starts_with("<textarea") {
-            true => "</textarea>",
-            false => ">",
+        let end = if tag.starts_with("<textarea") {
+            "</textarea>"
+        } else {
+            ">"
         };
         let end = tag.find(end).map_or(tag.len(), |at| at + end.len());
         let mut before = "";
         // Within a value, a quote is an entity.
         for piece in tag[..end].split_inclusive('"') {
-            match SHOWN.iter().any(|shown| {
+            if SHOWN.iter().any(|shown| {
                 before
                     .strip_suffix('"')
                     .is_some_and(|name| name.ends_with(shown))
             }) {
-                true => out.push_str(&written_out(piece, BLANKS)),
-                false => out.push_str(piece),
+                out.push_str(&written_out(piece, BLANKS))
+            } else {
+                out.push_str(piece)
             }
             before = piece;
         }
@@ -121,9 +123,10 @@ pub fn with_cookie(
     lifetime: Duration,
 ) -> ApiResponse {
     let origin = call.head.headers.get(ORIGIN);
-    let secure = match origin.is_some_and(|origin| origin.as_bytes().starts_with(b"https://")) {
-        true => "; Secure",
-        false => "",
+    let secure = if origin.is_some_and(|origin| origin.as_bytes().starts_with(b"https://")) {
+        "; Secure"
+    } else {
+        ""
     };
     let cookie = format!(
         "{SESSION_COOKIE}={token}; Path=/console; Max-Age={}; HttpOnly; SameSite=Strict{secure}",

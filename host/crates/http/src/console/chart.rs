@@ -125,9 +125,10 @@ impl Chart {
     }
 
     fn nothing(&self) -> &'static str {
-        match self.is_pending {
-            true => "Being counted.",
-            false => "Nothing in this time.",
+        if self.is_pending {
+            "Being counted."
+        } else {
+            "Nothing in this time."
         }
     }
 
@@ -147,9 +148,10 @@ impl Chart {
 
     /// Returns a series with its sum, or with its greatest level.
     fn in_words(&self, series: &ChartSeries) -> String {
-        match self.is_stacked {
-            true => format!("{} {}", series.name, series.sum()),
-            false => format!("{} up to {}", series.name, series.most()),
+        if self.is_stacked {
+            format!("{} {}", series.name, series.sum())
+        } else {
+            format!("{} up to {}", series.name, series.most())
         }
     }
 

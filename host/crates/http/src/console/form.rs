@@ -29,12 +29,13 @@ impl Form {
             .ok_or_else(|| ApiRefusal::new(StatusCode::BAD_REQUEST, "The form cannot be read."))?;
         let (mut fields, mut file) = (Vec::new(), None);
         for part in parts {
-            match part.is_file {
-                true => file = Some(part.content),
-                false => fields.push((
+            if part.is_file {
+                file = Some(part.content)
+            } else {
+                fields.push((
                     part.name,
                     String::from_utf8_lossy(&part.content).into_owned(),
-                )),
+                ))
             }
         }
         Ok(Self { fields, file })

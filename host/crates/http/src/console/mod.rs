@@ -225,8 +225,9 @@ async fn form(
 /// Returns how large a form may be. Only the upload of a component is large, and only of those who may.
 fn largest(visit: &Visit<'_>, route: &Route) -> usize {
     let component = visit.call.http.core.config.plugins.component_mib << 20;
-    match route.is(Mark::Component) && visit.caller.role() >= Role::Operator {
-        true => component.saturating_add(limits::ADMIN_BODY_BYTES),
-        false => limits::ADMIN_BODY_BYTES,
+    if route.is(Mark::Component) && visit.caller.role() >= Role::Operator {
+        component.saturating_add(limits::ADMIN_BODY_BYTES)
+    } else {
+        limits::ADMIN_BODY_BYTES
     }
 }

@@ -21,9 +21,10 @@ impl ShownBody {
     pub fn new(body: &str, note: &'static str) -> Self {
         // Nothing is built of it.
         let is_json = serde_json::from_str::<&serde_json::value::RawValue>(body).is_ok();
-        let text = match is_json {
-            true => indent(body.trim(), SHOWN_BODY_BYTES),
-            false => beginning(body),
+        let text = if is_json {
+            indent(body.trim(), SHOWN_BODY_BYTES)
+        } else {
+            beginning(body)
         };
         Self::of(text, note)
     }

@@ -58,9 +58,10 @@ impl Table {
         let heading = |column: &Column<T>| Heading {
             text: column.heading,
             class: column.class,
-            label: match column.is_named {
-                true => column.heading.to_lowercase(),
-                false => String::new(),
+            label: if column.is_named {
+                column.heading.to_lowercase()
+            } else {
+                String::new()
             },
         };
         let row = |row: &T| Row {

@@ -154,9 +154,10 @@ impl<'a> ExportedCases<'a> {
         is_raw: bool,
         patience: Option<Patience>,
     ) -> Result<Self, ExportError> {
-        let persons = match is_raw {
-            true => None,
-            false => Some(persons(capture, patience)?),
+        let persons = if is_raw {
+            None
+        } else {
+            Some(persons(capture, patience)?)
         };
         Ok(Self {
             capture,
@@ -172,9 +173,10 @@ impl<'a> ExportedCases<'a> {
             let name = format!("{name}-answer-{}", cases.len());
             cases.push(self.answer(name, answer, &state)?);
         }
-        match self.persons.as_ref().is_some_and(Persons::is_given_up) {
-            true => Err(ExportError::NotInTime),
-            false => Ok(cases),
+        if self.persons.as_ref().is_some_and(Persons::is_given_up) {
+            Err(ExportError::NotInTime)
+        } else {
+            Ok(cases)
         }
     }
 

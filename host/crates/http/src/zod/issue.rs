@@ -130,9 +130,10 @@ impl Issue {
     }
 
     pub fn wrong_count(wanted: usize, given: usize, path: Vec<PathStep>, message: String) -> Self {
-        let mut issue = match given < wanted {
-            true => Self::too_small("array", wanted, path),
-            false => Self::too_big("array", wanted, path),
+        let mut issue = if given < wanted {
+            Self::too_small("array", wanted, path)
+        } else {
+            Self::too_big("array", wanted, path)
         };
         if let IssueKind::TooSmall { exact, .. } | IssueKind::TooBig { exact, .. } = &mut issue.what
         {

@@ -146,12 +146,13 @@ async fn checked(
     }
     let name = &plugin.description.name;
     if plugin.description.config_schema.trim().is_empty() {
-        return match entries.is_empty() {
-            true => Ok(config.clone()),
-            false => Err(problem(
+        return if entries.is_empty() {
+            Ok(config.clone())
+        } else {
+            Err(problem(
                 "config",
                 format!("the plugin {name} takes no configuration"),
-            )),
+            ))
         };
     }
     let unchecked = [Unchecked {

@@ -129,9 +129,10 @@ pub async fn ways_back(
 ) -> Result<HashMap<String, Digest>, StoreError> {
     let before = |one: &Activation| Some((one.name.clone(), one.previous.clone()?));
     let mut ways: HashMap<String, Digest> = active.iter().filter_map(before).collect();
-    let repaired = match ways.is_empty() {
-        true => HashSet::new(),
-        false => repaired(pipeline).await?,
+    let repaired = if ways.is_empty() {
+        HashSet::new()
+    } else {
+        repaired(pipeline).await?
     };
     ways.retain(|_, version| !repaired.contains(version));
     let mut unseen: HashSet<Digest> = ways.values().cloned().collect();

@@ -98,17 +98,19 @@ pub async fn switched(
     let name = &loaded.description.name;
     let (store, now) = (&pipeline.store, pipeline.clock.now());
     let Some(step) = step else {
-        let activation = match store.is_shared() {
-            true => fleet::flip(pipeline, loaded, instead_of).await?,
-            false => store.activate(name, &loaded.digest, now).await?,
+        let activation = if store.is_shared() {
+            fleet::flip(pipeline, loaded, instead_of).await?
+        } else {
+            store.activate(name, &loaded.digest, now).await?
         };
         return Ok((activation, None));
     };
     let act = act_of(&step.next, step.act, step.by, now);
     let (digest, changed) = (&loaded.digest, (&step.next, &act));
-    let switched = match store.is_shared() {
-        true => fleet::flip_in_rollout(pipeline, loaded, instead_of, changed).await?,
-        false => store.activate_in_rollout(digest, changed, now).await?,
+    let switched = if store.is_shared() {
+        fleet::flip_in_rollout(pipeline, loaded, instead_of, changed).await?
+    } else {
+        store.activate_in_rollout(digest, changed, now).await?
     };
     let Some((activation, changed)) = switched else {
         let last = rollout_of(pipeline, name).await?;

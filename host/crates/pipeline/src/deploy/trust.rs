@@ -36,12 +36,13 @@ pub(super) async fn stored(pipeline: &Pipeline, digest: &Digest) -> Result<(), D
     }
     if let Some(loaded) = pipeline.plugins.by_digest(digest) {
         let signer = loaded.signer;
-        return match is_trusted(pipeline, &loaded) {
-            true => Ok(()),
-            false => Err(DeployError::Untrusted {
+        return if is_trusted(pipeline, &loaded) {
+            Ok(())
+        } else {
+            Err(DeployError::Untrusted {
                 digest: digest.clone(),
                 signer,
-            }),
+            })
         };
     }
     match pipeline.store.plugin_wasm(digest).await? {

@@ -101,15 +101,16 @@ pub async fn begin(
         ended_at: None,
         why: None,
     };
-    let new = match is_any {
-        true => new,
-        false => Repair {
+    let new = if is_any {
+        new
+    } else {
+        Repair {
             counts: RepairCounts {
                 found: Some(0),
                 ..RepairCounts::default()
             },
             ..new.in_state(RepairState::Done, now, None)
-        },
+        }
     };
     let (repair, is_new) = store.begin_repair(&new).await?;
     if !is_new {

@@ -278,10 +278,13 @@ async fn attempt(
             tracing::debug!(repair = %write.id, delivery = %id, why, "delivery of a repair cannot be converted now");
             ReplayAttempt::Waits(RepairOutcome::Failed)
         }
-        InRepair::Stale => match pass.stands().await? {
-            true => ReplayAttempt::Waits(RepairOutcome::Leased),
-            false => ReplayAttempt::Ended,
-        },
+        InRepair::Stale => {
+            if pass.stands().await? {
+                ReplayAttempt::Waits(RepairOutcome::Leased)
+            } else {
+                ReplayAttempt::Ended
+            }
+        }
     })
 }
 
@@ -315,9 +318,10 @@ fn count(repair: &mut Repair, outcome: &DeliveryOutcome) {
         let (mut deal, mut contact) = (false, false);
         for diff in item.diff.iter().filter(|diff| !diff.edited_by_person) {
             *counts.would_change.entry(diff.field.clone()).or_default() += 1;
-            match diff.field.starts_with("contact.") {
-                true => contact = true,
-                false => deal = true,
+            if diff.field.starts_with("contact.") {
+                contact = true
+            } else {
+                deal = true
             }
         }
         counts.would_deals += u64::from(deal);

@@ -30,9 +30,10 @@ pub fn compare(
     if !is_candidate && checked.is_err() {
         return;
     }
-    let other = match is_candidate {
-        true => &rollout.stable,
-        false => &rollout.candidate,
+    let other = if is_candidate {
+        &rollout.stable
+    } else {
+        &rollout.candidate
     };
     let declared = &pipeline.connections.declared;
     let Some(own) = declared.get(&live.connection, &active.digest) else {
@@ -54,9 +55,10 @@ pub fn compare(
             (came, theirs)
         };
         let (came, theirs) = offload::run(is_long, check).await;
-        let (stable, candidate) = match is_candidate {
-            true => (theirs, own),
-            false => (own, theirs),
+        let (stable, candidate) = if is_candidate {
+            (theirs, own)
+        } else {
+            (own, theirs)
         };
         if stable.is_ok() {
             let after = match candidate {

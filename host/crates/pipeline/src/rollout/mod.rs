@@ -188,9 +188,10 @@ impl RolloutConversion<'_> {
         let guards = rollout.rollout.plan.guards;
         let is_worse = !both.candidate_converts || guards && (harmful || both.fetches_differ);
         rollout.observed.chosen(!is_worse);
-        match is_worse {
-            true => self.or_previous(rollout, both.stable, began).await,
-            false => both.candidate,
+        if is_worse {
+            self.or_previous(rollout, both.stable, began).await
+        } else {
+            both.candidate
         }
     }
 
@@ -404,9 +405,10 @@ pub async fn better(
     let is_harm = harmful && rollout.rollout.plan.guards;
     let is_worse = both.stable_converts && (!both.candidate_converts || is_harm);
     rollout.observed.chosen(!is_worse);
-    match is_worse {
-        true => (both.stable, Winner::Stable),
-        false => (both.candidate, Winner::Candidate),
+    if is_worse {
+        (both.stable, Winner::Stable)
+    } else {
+        (both.candidate, Winner::Candidate)
     }
 }
 

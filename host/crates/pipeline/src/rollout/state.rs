@@ -341,9 +341,10 @@ impl Observed {
     /// Counts a delivery that the candidate was chosen for: whether its result was stored.
     pub fn chosen(&self, served: bool) {
         let seen = &mut self.lock().seen;
-        match served {
-            true => seen.served += 1,
-            false => seen.saved += 1,
+        if served {
+            seen.served += 1
+        } else {
+            seen.saved += 1
         }
     }
 

@@ -25,9 +25,10 @@ impl Outgoing {
     /// Returns the budget of the candidate of a rollout: short while a request waits, because the stable
     /// version may have to take over within its time.
     pub fn candidate_budget(&self) -> CallBudget {
-        match self.is_awaited {
-            true => CallBudget::Brief,
-            false => CallBudget::Worker,
+        if self.is_awaited {
+            CallBudget::Brief
+        } else {
+            CallBudget::Worker
         }
     }
 }

@@ -143,10 +143,11 @@ pub async fn completed(
             counts = leads(items);
             counts.first_at = Some(held.received_at);
             counts.convert_by(&live, plugin);
-            match items.iter().any(ItemResult::is_fetch) {
+            if items.iter().any(ItemResult::is_fetch) {
                 // More leads of the item are fetched next.
-                true => ObservedConversion::Unknown,
-                false => ObservedConversion::Converted,
+                ObservedConversion::Unknown
+            } else {
+                ObservedConversion::Converted
             }
         }
         // The others are of the provider, and repeated or reported by a pause.

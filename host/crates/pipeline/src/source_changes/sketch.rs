@@ -424,9 +424,10 @@ impl Difference {
             after,
             ..
         } = self;
-        match self.is_of_leads() {
-            true => format!("{subject}: {before} -> {after}"),
-            false => format!("{subject}: in {before} -> {after} of the deliveries"),
+        if self.is_of_leads() {
+            format!("{subject}: {before} -> {after}")
+        } else {
+            format!("{subject}: in {before} -> {after} of the deliveries")
         }
     }
 }

@@ -76,9 +76,10 @@ pub async fn choose(
             found += newest.len();
             let has_all = newest.len() < most;
             is_whole &= has_all;
-            let older = match has_all {
-                true => Vec::new(),
-                false => newest_of_each_outcome(pipeline, connection, choice, rows).await?,
+            let older = if has_all {
+                Vec::new()
+            } else {
+                newest_of_each_outcome(pipeline, connection, choice, rows).await?
             };
             done.extend(by_outcome(newest.into_iter().chain(older).collect()));
         }

@@ -89,9 +89,12 @@ impl ClaimedKey {
         let others = others.take(limits::LEADS_OF_ONE_ID);
         let leads: Vec<_> = first.into_iter().chain(others).collect();
         let has_all = leads.len() <= limits::LEADS_OF_ONE_ID;
-        let claim_of = |(id, deal): (DealId, &DealRecord)| match claim.deal == Some(id) {
-            true => claim.clone(),
-            false => claim_of_deal(set, context, index, (id, deal), &claim),
+        let claim_of = |(id, deal): (DealId, &DealRecord)| {
+            if claim.deal == Some(id) {
+                claim.clone()
+            } else {
+                claim_of_deal(set, context, index, (id, deal), &claim)
+            }
         };
         if let Some(fitting) = fitting(set, &leads, lead) {
             let own = persons.next().filter(|_| claim.deal != Some(fitting.0));

@@ -150,9 +150,10 @@ pub(super) fn preview(
     }
     let id = || lead.external_id.clone();
     let of_deal = |deal, contact, diff: Vec<FieldDiff>| {
-        let status = match diff.iter().any(|field| !field.edited_by_person) {
-            true => ItemStatus::Updated,
-            false => ItemStatus::Duplicate,
+        let status = if diff.iter().any(|field| !field.edited_by_person) {
+            ItemStatus::Updated
+        } else {
+            ItemStatus::Duplicate
         };
         ItemRecord {
             deal: Some(deal),
@@ -357,12 +358,12 @@ fn greet(
     let Some(greeting) = lead.greeting.as_ref() else {
         return false;
     };
-    let has_phone = match completes {
-        true => set
-            .contacts
+    let has_phone = if completes {
+        set.contacts
             .get(&contact)
-            .is_some_and(|one| one.phone_number.is_some()),
-        false => lead.phone_number().is_some(),
+            .is_some_and(|one| one.phone_number.is_some())
+    } else {
+        lead.phone_number().is_some()
     };
     if !has_phone {
         let why = "the lead has no phone to send it to";
@@ -393,9 +394,10 @@ fn delete(
             .get(&deal)
             .is_some_and(|deal| deal.provenance.has_newer(age, context.arrives));
         is_any_older |= is_older;
-        let diff = match is_older {
-            true => Vec::new(),
-            false => diff::mark_deleted(set, deal, age),
+        let diff = if is_older {
+            Vec::new()
+        } else {
+            diff::mark_deleted(set, deal, age)
         };
         remember(set, context, deal, &diff);
         if let Some(contact) = set.deals.get(&deal).map(|deal| deal.person) {

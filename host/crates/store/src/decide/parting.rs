@@ -354,9 +354,10 @@ impl<'a> Former<'a> {
         let mut taken: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for key in keys {
             let owner = set.contact_keys.get(&(self.context.workspace, key.clone()));
-            let field = match owner == Some(&self.contact) {
-                true => LOST_KEYS,
-                false => LOST_SHARED_KEYS,
+            let field = if owner == Some(&self.contact) {
+                LOST_KEYS
+            } else {
+                LOST_SHARED_KEYS
             };
             let held = set.held_keys.entry(self.contact).or_default();
             if let Some(at) = held.iter().position(|other| other == key) {

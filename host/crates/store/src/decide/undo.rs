@@ -78,9 +78,10 @@ fn one(
         }
         RepairedKind::Contact if LOST.contains(&field) && set.contacts.contains_key(&id) => {
             let lost = contact::texts(before);
-            match field == LOST_KEYS {
-                true => drop(set.take_contact_keys(change.workspace, id, &lost)),
-                false => set.add_contact_keys(change.workspace, id, &lost),
+            if field == LOST_KEYS {
+                drop(set.take_contact_keys(change.workspace, id, &lost))
+            } else {
+                set.add_contact_keys(change.workspace, id, &lost)
             }
             RepairUndone::Undone
         }
@@ -286,9 +287,10 @@ fn conversations(
         id.into_iter()
             .for_each(|id| conversation::concerns(set, id, Some(deal)));
     }
-    match are_all {
-        true => RepairUndone::Undone,
-        false => RepairUndone::ChangedSince,
+    if are_all {
+        RepairUndone::Undone
+    } else {
+        RepairUndone::ChangedSince
     }
 }
 
@@ -407,9 +409,10 @@ mod tests {
                 workspace: channel().workspace,
                 delivery: DeliveryId::new(NOW),
                 item: 0,
-                kind: match is_deal {
-                    true => RepairedKind::Deal,
-                    false => RepairedKind::Contact,
+                kind: if is_deal {
+                    RepairedKind::Deal
+                } else {
+                    RepairedKind::Contact
                 },
                 row: if is_deal { self.deal.0 } else { self.contact.0 },
                 contact: self.contact,

@@ -27,10 +27,7 @@ from_row! {
 /// removed row are known.
 pub fn change(set: MetricSet, row: &SqlRow<'_>) -> Result<FeedChange, StoreError> {
     let began: Option<Micros> = row.get(3)?;
-    let began = match row.get(2)? {
-        true => began,
-        false => None,
-    };
+    let began = if row.get(2)? { began } else { None };
     let counted = began
         .map(|began| {
             let mut met = vec![true];

@@ -152,9 +152,10 @@ impl TableSchema {
                     .iter()
                     .map(|name| format!("{name} = excluded.{name}"));
                 let own = self.key.join(", ");
-                let led = match self.keyed_with_workspace {
-                    true => format!("{WORKSPACE}, {own}"),
-                    false => own.clone(),
+                let led = if self.keyed_with_workspace {
+                    format!("{WORKSPACE}, {own}")
+                } else {
+                    own.clone()
                 };
                 format!(
                     "\non conflict ({led}) -- postgres\n\
@@ -247,9 +248,10 @@ impl TableSchema {
     /// (workspace_id uuid, id uuid)`. The workspace is checked, but not searched by if no index
     /// begins with it.
     pub fn remove_with(&self, by: &str) -> String {
-        let workspace = match self.keyed_with_workspace {
-            true => "gone.workspace_id = each.workspace_id",
-            false => "(gone.workspace_id = each.workspace_id) is true",
+        let workspace = if self.keyed_with_workspace {
+            "gone.workspace_id = each.workspace_id"
+        } else {
+            "(gone.workspace_id = each.workspace_id) is true"
         };
         format!(
             "each (workspace_id uuid, id uuid)\n\
@@ -290,9 +292,10 @@ impl TableSchema {
     fn condition(&self, row: &str) -> String {
         let conditions = self.found_by().into_iter().map(|name| {
             let is_led = name != WORKSPACE || self.keyed_with_workspace || self.key.contains(&name);
-            match is_led {
-                true => format!("{row}.{name} = each.{name}"),
-                false => format!("({row}.{name} = each.{name}) is true"),
+            if is_led {
+                format!("{row}.{name} = each.{name}")
+            } else {
+                format!("({row}.{name} = each.{name}) is true")
             }
         });
         conditions.collect::<Vec<_>>().join(" and ")

@@ -71,9 +71,10 @@ impl Commits {
     pub fn checkpointed(&self, pages: u64, moved: u64, now: Instant) {
         let log = &mut self.state().log;
         let is_held = moved < pages && moved == log.moved;
-        log.held_since = match is_held {
-            true => log.held_since.or(log.passed),
-            false => None,
+        log.held_since = if is_held {
+            log.held_since.or(log.passed)
+        } else {
+            None
         };
         (log.moved, log.passed) = (moved, Some(now));
     }

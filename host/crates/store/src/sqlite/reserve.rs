@@ -60,9 +60,10 @@ impl Reserve {
 
     fn has_room(&self) -> io::Result<()> {
         let free = disk::free_bytes(self.folder());
-        match free.is_none_or(|free| free >= limits::DISK_RESERVE_BYTES) {
-            true => Ok(()),
-            false => Err(io::ErrorKind::StorageFull.into()),
+        if free.is_none_or(|free| free >= limits::DISK_RESERVE_BYTES) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::StorageFull.into())
         }
     }
 

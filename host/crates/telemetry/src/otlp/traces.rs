@@ -75,12 +75,13 @@ impl TraceExporter {
         let mut spans = 0;
         let mut due = Instant::now();
         loop {
-            let item = match batch.is_empty() {
-                true => queue.recv().await.map(Some),
-                false => match tokio::time::timeout_at(due, queue.recv()).await {
+            let item = if batch.is_empty() {
+                queue.recv().await.map(Some)
+            } else {
+                match tokio::time::timeout_at(due, queue.recv()).await {
                     Ok(item) => item.map(Some),
                     Err(_) => Some(None),
-                },
+                }
             };
             let flushed = match item {
                 None => return,

@@ -87,13 +87,14 @@ pub async fn run(
     };
     let _ = tokio::time::timeout(REST, rest).await;
     drop(progress);
-    Ok(match status.success() {
-        true => BuildOutcome::Built(took),
-        false => BuildOutcome::Failed {
+    Ok(if status.success() {
+        BuildOutcome::Built(took)
+    } else {
+        BuildOutcome::Failed {
             took,
             how: how(status),
             said: said.text(),
-        },
+        }
     })
 }
 
@@ -186,16 +187,15 @@ impl KeptOutput {
             0 => String::new(),
             bytes => format!("\n[{bytes} bytes left out]\n"),
         };
-        let text = match gap.is_empty() {
+        let text = if gap.is_empty() {
             // A character may be in both parts.
-            true => String::from_utf8_lossy(&[&first[..], &last[..]].concat()).into_owned(),
-            false => {
-                let (first, last) = (
-                    String::from_utf8_lossy(first),
-                    String::from_utf8_lossy(&last),
-                );
-                format!("{first}{gap}{last}")
-            }
+            String::from_utf8_lossy(&[&first[..], &last[..]].concat()).into_owned()
+        } else {
+            let (first, last) = (
+                String::from_utf8_lossy(first),
+                String::from_utf8_lossy(&last),
+            );
+            format!("{first}{gap}{last}")
         };
         text.replace('\t', "    ")
             .replace('\r', "")

@@ -78,9 +78,10 @@ pub fn read(folder: &Path) -> CommandResult<DevCandidate> {
     // A source that was touched and not changed is not built again.
     let file = component_file::read_any(folder)?;
     let golden = folder.join(GOLDEN);
-    let all = match golden.is_dir() {
-        true => load_dir(&golden).map_err(|error| CommandFailure::new(error.to_string()))?,
-        false => file.carried_cases()?.unwrap_or_default(),
+    let all = if golden.is_dir() {
+        load_dir(&golden).map_err(|error| CommandFailure::new(error.to_string()))?
+    } else {
+        file.carried_cases()?.unwrap_or_default()
     };
     let (cases, unwritten): (Vec<Case>, Vec<Case>) =
         all.into_iter().partition(|case| case.expect.is_some());
@@ -91,9 +92,10 @@ pub fn read(folder: &Path) -> CommandResult<DevCandidate> {
 impl DevCandidate {
     fn new(file: ComponentFile, cases: Vec<Case>, unwritten: Vec<String>) -> CommandResult<Self> {
         Ok(Self {
-            wasm: match cases.is_empty() {
-                true => file.without_cases()?,
-                false => file.with(&cases)?,
+            wasm: if cases.is_empty() {
+                file.without_cases()?
+            } else {
+                file.with(&cases)?
             },
             file,
             cases: cases.into_iter().map(Arc::new).collect(),

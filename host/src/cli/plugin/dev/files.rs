@@ -70,9 +70,10 @@ impl<'a> ProjectFiles<'a> {
         let (mut sources, mut golden) = (Sha256::new(), Sha256::new());
         for (path, ..) in files {
             let name = path.strip_prefix(self.root).unwrap_or(path);
-            let hash = match name.starts_with(GOLDEN) {
-                true => &mut golden,
-                false => &mut sources,
+            let hash = if name.starts_with(GOLDEN) {
+                &mut golden
+            } else {
+                &mut sources
             };
             hash.update(name.as_os_str().as_encoded_bytes());
             // A file that has been removed meanwhile is another state at the next look.

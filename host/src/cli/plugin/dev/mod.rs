@@ -232,24 +232,27 @@ impl DevSession<'_> {
         let project = project::read(folder)?;
         self.differing.clear();
         let is_built = self.built == Some(state.sources);
-        let took = match is_built {
-            true => None,
-            false => match self.make(&project).await? {
+        let took = if is_built {
+            None
+        } else {
+            match self.make(&project).await? {
                 Ok(took) => Some(took),
                 Err(end) => return Ok(end),
-            },
+            }
         };
         self.built = Some(state.sources);
         let built = Instant::now();
-        let mut candidate = tokio::task::block_in_place(|| candidate::read(folder)).map_err(
-            |failure| match folder.join(BUILT).is_file() {
-                true => failure,
-                false => failure.also(&format!(
-                    "the build is to write {}",
-                    folder.join(BUILT).display()
-                )),
-            },
-        )?;
+        let mut candidate =
+            tokio::task::block_in_place(|| candidate::read(folder)).map_err(|failure| {
+                if folder.join(BUILT).is_file() {
+                    failure
+                } else {
+                    failure.also(&format!(
+                        "the build is to write {}",
+                        folder.join(BUILT).display()
+                    ))
+                }
+            })?;
         if !self.service.is_serving(&candidate.wasm) {
             // A large component takes long to compile.
             let Some(mut swapped) = self.swap(&candidate).await else {
@@ -486,9 +489,10 @@ impl DevSession<'_> {
                 ));
             }
             let project = quoted(&self.flags.folder.to_string_lossy());
-            let write = match has_unwritten {
-                true => format!("leadhost plugin test {project} --write; review the cases; then "),
-                false => String::new(),
+            let write = if has_unwritten {
+                format!("leadhost plugin test {project} --write; review the cases; then ")
+            } else {
+                String::new()
             };
             lines.push(format!(
                 "# To publish it: {write}leadhost plugin publish {project} --to https://HOST --admin-key KEY"

@@ -38,9 +38,12 @@ pub fn layer() -> (
     mpsc::Receiver<AnsweredRequest>,
 ) {
     let (sender, receiver) = mpsc::channel(limits::WATCHED_REQUESTS);
-    let filter = filter_fn(|metadata| match metadata.is_span() {
-        true => metadata.name() == REQUEST,
-        false => metadata.target() == ACCESS,
+    let filter = filter_fn(|metadata| {
+        if metadata.is_span() {
+            metadata.name() == REQUEST
+        } else {
+            metadata.target() == ACCESS
+        }
     });
     let layer = Layer::<Registry>::with_filter(RequestLayer(sender), filter);
     (layer, receiver)

@@ -39,9 +39,10 @@ fn request_lines(request: &HttpRequest) -> Vec<String> {
         .iter()
         .map(|(name, value)| format!("{name}={}", text(value)))
         .collect();
-    let query = match query.is_empty() {
-        true => String::new(),
-        false => format!("?{}", query.join("&")),
+    let query = if query.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", query.join("&"))
     };
     let path = text(&request.path);
     let url = format!("{method} {scheme}://{authority}{path}{query}");

@@ -119,9 +119,10 @@ impl New {
         let run = example.map_or_else(String::new, |body| {
             format!("\n  leadhost plugin run . {body}")
         });
-        let names = match has_lead {
-            true => format!("{} names what was found in the sample. ", project.source),
-            false => String::new(),
+        let names = if has_lead {
+            format!("{} names what was found in the sample. ", project.source)
+        } else {
+            String::new()
         };
         let review = match (&self.sample, self.raw) {
             (None, _) => String::new(),

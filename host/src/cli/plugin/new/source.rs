@@ -193,9 +193,12 @@ impl Spelling {
                     }
                     _ => texts()
                         .zip(values)
-                        .map(|(text, one)| match one.is_list {
-                            true => format!("\t{field} = append({field}, {text}...)"),
-                            false => format!("\t{field} = append({field}, {text})"),
+                        .map(|(text, one)| {
+                            if one.is_list {
+                                format!("\t{field} = append({field}, {text}...)")
+                            } else {
+                                format!("\t{field} = append({field}, {text})")
+                            }
                         })
                         .collect(),
                 };
@@ -233,9 +236,10 @@ impl Spelling {
                 _ => format!("{INDENT}{name}: "),
             };
             let values: Vec<String> = values.iter().map(|one| self.element(name, one)).collect();
-            let line = match LISTS.contains(&name) {
-                true => format!("{field}[{}],", values.join(", ")),
-                false => format!("{field}{},", values.concat()),
+            let line = if LISTS.contains(&name) {
+                format!("{field}[{}],", values.join(", "))
+            } else {
+                format!("{field}{},", values.concat())
             };
             if name != ATTRIBUTES && (line.len() <= WIDTH || !LISTS.contains(&name)) {
                 lines.push(line);
@@ -297,9 +301,10 @@ impl Spelling {
             let (name, part) = field.name();
             let part = part.map_or_else(String::new, |part| format!(" {}", quoted(part)));
             let places: Vec<String> = places.iter().map(|place| self.text(place)).collect();
-            let from = match places.is_empty() {
-                true => String::new(),
-                false => format!(", from {}", places.join(" and ")),
+            let from = if places.is_empty() {
+                String::new()
+            } else {
+                format!(", from {}", places.join(" and "))
             };
             let indent = if self.language == Language::Go {
                 "\t"
@@ -323,9 +328,10 @@ impl Spelling {
         let commented = lines.into_iter().enumerate().map(|(index, line)| {
             let code = line.trim_start();
             let indent = &line[..line.len() - code.len()];
-            match index < fields && !code.starts_with(self.comment()) {
-                true => format!("{indent}{} {code}", self.comment()),
-                false => line,
+            if index < fields && !code.starts_with(self.comment()) {
+                format!("{indent}{} {code}", self.comment())
+            } else {
+                line
             }
         });
         commented.collect()

@@ -134,12 +134,11 @@ pub fn check_component(wasm: &[u8]) -> Result<(), String> {
     if wasm.starts_with(COMPONENT) {
         return Ok(());
     }
-    Err(match wasm.starts_with(MAGIC) {
-        true => {
-            "the file is a core module: `leadhost plugin publish FILE -o OUT` turns it into a component"
-                .to_owned()
-        }
-        false => "the file is not WebAssembly: it does not begin with the magic bytes".to_owned(),
+    Err(if wasm.starts_with(MAGIC) {
+        "the file is a core module: `leadhost plugin publish FILE -o OUT` turns it into a component"
+            .to_owned()
+    } else {
+        "the file is not WebAssembly: it does not begin with the magic bytes".to_owned()
     })
 }
 

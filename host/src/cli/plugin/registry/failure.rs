@@ -56,10 +56,7 @@ impl Exchange<'_> {
             None if is_unreachable(error) => failed_line!(
                 "the registry {registry} cannot be reached for {address}: {said}"
             )
-            .hint(match address.is_loopback() {
-                true => "check that it runs, and its port",
-                false => "check its name and the network; a registry that is not on this machine is reached only by TLS",
-            }),
+            .hint(if address.is_loopback() { "check that it runs, and its port" } else { "check its name and the network; a registry that is not on this machine is reached only by TLS" }),
             None if is_not_ours(error) => failed_line!("{address} is not a component: {said}")
                 .hint("name a component that `leadhost plugin push` or `wkg oci push` has put into the registry"),
             _ => failed_line!(

@@ -183,9 +183,10 @@ impl CaseFlags {
             }
             (None, Some(difference)) => {
                 differences.add(&case.name, &answer.usage.log, &difference, &lost);
-                Ok(match lost.is_empty() {
-                    true => CaseOutcome::Differs,
-                    false => CaseOutcome::Loses,
+                Ok(if lost.is_empty() {
+                    CaseOutcome::Differs
+                } else {
+                    CaseOutcome::Loses
                 })
             }
             (None, None) => {
@@ -297,11 +298,10 @@ fn has_no_person(output: &Value) -> bool {
         let outcome = &item["outcome"];
         let is_empty = |field: &Value| field.as_array().is_none_or(Vec::is_empty);
         let lead = &outcome["lead"];
-        match lead.is_object() {
-            true => {
-                lead["name"].is_null() && is_empty(&lead["phones"]) && is_empty(&lead["emails"])
-            }
-            false => outcome["invalid"].is_object(),
+        if lead.is_object() {
+            lead["name"].is_null() && is_empty(&lead["phones"]) && is_empty(&lead["emails"])
+        } else {
+            outcome["invalid"].is_object()
         }
     };
     !items.is_empty() && items.iter().all(is_without)

@@ -114,9 +114,10 @@ impl Here<'_> {
             });
             return ids.collect();
         }
-        let states: &[Option<DeliveryStatus>] = match self.chosen.failed {
-            true => &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)],
-            false => &[None],
+        let states: &[Option<DeliveryStatus>] = if self.chosen.failed {
+            &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)]
+        } else {
+            &[None]
         };
         let last = bounded(
             "--last",
@@ -177,11 +178,12 @@ fn bounded<T: Copy + Display + PartialOrd + From<u8>>(
     most: T,
 ) -> CommandResult<T> {
     let value = given.unwrap_or(default);
-    match value >= T::from(1) && value <= most {
-        true => Ok(value),
-        false => Err(CommandFailure::usage(format!(
+    if value >= T::from(1) && value <= most {
+        Ok(value)
+    } else {
+        Err(CommandFailure::usage(format!(
             "`{option} {value}`: with --here, 1 to {most} are possible"
-        ))),
+        )))
     }
 }
 
@@ -477,9 +479,10 @@ fn summary(outcome: &VersionOutcome) -> String {
             format!("{many} {}", kind.as_str())
         }
     });
-    match items.is_empty() {
-        true => "no item".to_owned(),
-        false => kinds.collect::<Vec<_>>().join(", "),
+    if items.is_empty() {
+        "no item".to_owned()
+    } else {
+        kinds.collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -99,16 +99,15 @@ impl Test {
             key: self.chosen.key.clone(),
         };
         // The service runs the golden cases of what it gets, but shows less of those that fail.
-        let candidate = match file.is_dir() || pack.is_given() {
-            true => {
-                let config = self.service.config_file();
-                let passed = self.cases.run(file, &self.engine, config).await?;
-                if !client.json() {
-                    say(&safe(&passed.said));
-                }
-                Candidate::file(pack.pack(file, passed.component)?.wasm)
+        let candidate = if file.is_dir() || pack.is_given() {
+            let config = self.service.config_file();
+            let passed = self.cases.run(file, &self.engine, config).await?;
+            if !client.json() {
+                say(&safe(&passed.said));
             }
-            false => Candidate::read(&self.what, &pack, &client).await?,
+            Candidate::file(pack.pack(file, passed.component)?.wasm)
+        } else {
+            Candidate::read(&self.what, &pack, &client).await?
         };
         self.on_the_service(&client, candidate).await
     }

@@ -73,9 +73,10 @@ impl Differences {
             self.shown += 1;
             return show_failing(name, log, &format!("{lost}{difference}"));
         }
-        match lost.is_empty() {
-            true => self.others.push(name.to_owned()),
-            false => show_failing(name, &[], lost.trim_end()),
+        if lost.is_empty() {
+            self.others.push(name.to_owned())
+        } else {
+            show_failing(name, &[], lost.trim_end())
         }
     }
 

@@ -189,15 +189,17 @@ pub async fn secret(
     }
     let changed = send(visit, kind, which, &request).await?;
     let is_resumed = form.has("resume") && resumed(visit, which, kind).await;
-    let value = match is_made {
-        true => GENERATED.to_owned(),
-        false => format!("env:{}", variable(&name)),
+    let value = if is_made {
+        GENERATED.to_owned()
+    } else {
+        format!("env:{}", variable(&name))
     };
     let entry = json!({"name": changed.name, "secrets": { name: value }});
     let declaration = lines(kind, &entry);
-    let what = match is_resumed {
-        true => ChangedPart::SecretOfResumed,
-        false => ChangedPart::Secret,
+    let what = if is_resumed {
+        ChangedPart::SecretOfResumed
+    } else {
+        ChangedPart::Secret
     };
     shown(visit, kind, which, changed, declaration, what).await
 }
@@ -378,9 +380,12 @@ async fn shown(
 }
 
 pub fn variable(secret: &str) -> String {
-    let plain = |one: char| match one.is_ascii_alphanumeric() {
-        true => one.to_ascii_uppercase(),
-        false => '_',
+    let plain = |one: char| {
+        if one.is_ascii_alphanumeric() {
+            one.to_ascii_uppercase()
+        } else {
+            '_'
+        }
     };
     secret.chars().map(plain).collect()
 }

@@ -179,9 +179,10 @@ async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutc
     let path = format!("/deliveries/{}/replay", encoded(id));
     let replayed: Replayed = visit.api().post(&path, &request).await?;
     if apply || release {
-        let act = match release {
-            true => "released",
-            false => "converted again",
+        let act = if release {
+            "released"
+        } else {
+            "converted again"
         };
         let mut notice = Notice::of_delivery(act, replayed.status, release);
         // A delivery that has made leads keeps its status when its conversion fails.
@@ -242,9 +243,10 @@ fn text_of<'a>(body: Option<&'a str>, base64: Option<&'a str>) -> (Cow<'a, str>,
         *c == char::REPLACEMENT_CHARACTER || (c.is_control() && !is_blank)
     };
     let odd = text.chars().filter(is_odd).count();
-    match odd * 10 <= text.chars().count() {
-        true => (text.into_owned().into(), NOT_UTF8),
-        false => (base64.into(), NO_TEXT),
+    if odd * 10 <= text.chars().count() {
+        (text.into_owned().into(), NOT_UTF8)
+    } else {
+        (base64.into(), NO_TEXT)
     }
 }
 
@@ -255,9 +257,10 @@ fn pretty(request: &RequestView) -> ShownBody {
     let mut headers = request.headers.iter();
     let is_form = headers
         .any(|(name, value)| name.eq_ignore_ascii_case("content-type") && value.starts_with(FORM));
-    match is_form {
-        true => ShownBody::of_form(&body, note),
-        false => ShownBody::new(&body, note),
+    if is_form {
+        ShownBody::of_form(&body, note)
+    } else {
+        ShownBody::new(&body, note)
     }
 }
 
@@ -312,10 +315,7 @@ fn curl(request: &RequestView, is_long: bool) -> String {
             command += &format!(" \\\n  -H {}", quoted(&header));
         }
     }
-    let body = match is_long {
-        true => None,
-        false => body(request),
-    };
+    let body = if is_long { None } else { body(request) };
     if body.is_none() && !is_long {
         return command;
     }

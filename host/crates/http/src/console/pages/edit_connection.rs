@@ -208,18 +208,21 @@ async fn with(visit: &Visit<'_>, known: &Known) -> PageResult<EditConnectionPage
     let bound = &connection.bound;
     let lines = |all: &[String]| all.join("\n");
     let hosts: Vec<String> = bound.allow.iter().map(|one| one.declared()).collect();
-    let hosts = match hosts.is_empty() {
-        true => NO_HOST.to_owned(),
-        false => lines(&hosts),
+    let hosts = if hosts.is_empty() {
+        NO_HOST.to_owned()
+    } else {
+        lines(&hosts)
     };
     let checks: Vec<Value> = bound.checks.iter().map(declared).collect();
-    let checks = match checks.is_empty() {
-        true => String::new(),
-        false => format!("{:#}", json!(checks)),
+    let checks = if checks.is_empty() {
+        String::new()
+    } else {
+        format!("{:#}", json!(checks))
     };
-    let routes = match bound.routes.is_empty() {
-        true => String::new(),
-        false => format!("{:#}", json!(bound.routes)),
+    let routes = if bound.routes.is_empty() {
+        String::new()
+    } else {
+        format!("{:#}", json!(bound.routes))
     };
     let instance = known.instance.as_ref();
     let instance = instance.map_or_else(String::new, |name| name_in_workspace(slug, name));
@@ -382,9 +385,10 @@ async fn done(
 
 /// Returns the field for a key of the entry, if the form has one.
 fn input_of(key: &str) -> &str {
-    match TEXTS.contains(&key) || OTHERS.contains(&key) {
-        true => key,
-        false => "",
+    if TEXTS.contains(&key) || OTHERS.contains(&key) {
+        key
+    } else {
+        ""
     }
 }
 
@@ -436,9 +440,10 @@ fn typed(known: &Known, form: &Form) -> Result<Value, Faults> {
     if known.connection.retired {
         put("retired", Ok(Some(true.into())));
     }
-    match faults.is_empty() {
-        true => Ok(entry.into()),
-        false => Err(faults),
+    if faults.is_empty() {
+        Ok(entry.into())
+    } else {
+        Err(faults)
     }
 }
 
@@ -510,9 +515,10 @@ pub struct RetirementPage {
 async fn retirement(visit: &Visit<'_>, which: &str) -> PageResult<RetirementPage> {
     let connection = connections::named(visit, which).await?;
     let name = name_in_workspace(&connection.workspace, &connection.name);
-    let title = match connection.retired {
-        true => format!("{name} is retired"),
-        false => format!("Retire {name}"),
+    let title = if connection.retired {
+        format!("{name} is retired")
+    } else {
+        format!("Retire {name}")
     };
     Ok(RetirementPage {
         frame: visit.frame("connections", title),
@@ -524,9 +530,10 @@ async fn retirement(visit: &Visit<'_>, which: &str) -> PageResult<RetirementPage
 /// Retires a connection, or brings it back. Everything else of it stays as it is.
 async fn retire(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let known = Known::read(visit, which).await?;
-    let what = match form.has("back") {
-        true => AppliedEntry::BroughtBack,
-        false => AppliedEntry::Retired,
+    let what = if form.has("back") {
+        AppliedEntry::BroughtBack
+    } else {
+        AppliedEntry::Retired
     };
     let retired = what == AppliedEntry::Retired;
     let mut entry = known.entry();

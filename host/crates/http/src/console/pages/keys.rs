@@ -62,9 +62,10 @@ impl KeysPage {
 
     /// Returns the attribute of an option of the form, if that was chosen.
     fn selected(&self, field: &str, value: &str) -> &'static str {
-        match self.typed.get(field) == value {
-            true => " selected",
-            false => "",
+        if self.typed.get(field) == value {
+            " selected"
+        } else {
+            ""
         }
     }
 }

@@ -254,10 +254,7 @@ async fn make(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
 /// Returns the field for a key of the entry: its own, or the field for all other keys.
 fn input_of(key: &str) -> &str {
     let own = ["name", "partner", "plugin", "instance", "config", "secrets"];
-    match own.contains(&key) {
-        true => key,
-        false => "more",
-    }
+    if own.contains(&key) { key } else { "more" }
 }
 
 /// Makes the connection. `None`: nothing is made yet, because the workspace lacks the partner, and the form

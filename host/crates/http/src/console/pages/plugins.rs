@@ -133,9 +133,10 @@ impl PluginPage {
         if open.is_some_and(|open| open.candidate.digest == version.digest) {
             return CANDIDATE;
         }
-        match self.was_rolled_back(version) {
-            true => RolloutStage::RolledBack.as_str(),
-            false => version.state.as_str(),
+        if self.was_rolled_back(version) {
+            RolloutStage::RolledBack.as_str()
+        } else {
+            version.state.as_str()
         }
     }
 
@@ -202,12 +203,13 @@ fn deployed_notice(text: String, deployed: &DeployedPlugin) -> Notice {
     let behind = deployed.behind.iter().flatten();
     let behind = behind.map(|one| format!("{} ({})", one.host, one.reason));
     let behind = behind.collect::<Vec<_>>().join(", ");
-    match behind.is_empty() {
-        true => text.into(),
-        false => Notice {
+    if behind.is_empty() {
+        text.into()
+    } else {
+        Notice {
             tone: Tone::Warn,
             text: format!("{text} Not yet on {behind}."),
-        },
+        }
     }
 }
 
@@ -430,9 +432,10 @@ async fn upload(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let list: PluginList = api.get("/plugins").await?;
     let mut plugins = list.plugins.into_iter();
     let serves = plugins.any(|plugin| plugin.name == name && plugin.digest.is_some());
-    let next = match serves {
-        true => "Compare it with the active version, then activate it or start a canary.",
-        false => "No version of it is active: activate it.",
+    let next = if serves {
+        "Compare it with the active version, then activate it or start a canary."
+    } else {
+        "No version of it is active: activate it."
     };
     let notice = format!("{name} {version} is stored and not active. {next}");
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))

@@ -111,9 +111,10 @@ impl RepairPage {
     fn receipt(&self) -> Table {
         Table::of(
             &self.changes,
-            match self.is_open() {
-                true => "No change yet.",
-                false => "It changed nothing.",
+            if self.is_open() {
+                "No change yet."
+            } else {
+                "It changed nothing."
             },
         )
     }
@@ -198,9 +199,10 @@ async fn start(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
         apply: form.has("apply"),
     };
     let begun: RepairView = visit.api().post("/repairs", &request).await?;
-    let notice = match request.apply {
-        true => "The repair has begun. It runs in the background; its receipt can be undone.",
-        false => "The changes of a repair are being counted. Nothing is written.",
+    let notice = if request.apply {
+        "The repair has begun. It runs in the background; its receipt can be undone."
+    } else {
+        "The changes of a repair are being counted. Nothing is written."
     };
     Ok(FormOutcome::done(
         format!("/repairs/{}", begun.facts.id),

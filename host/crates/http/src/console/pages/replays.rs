@@ -56,9 +56,10 @@ impl ReplaysPage {
             .collect();
         let released = statuses.values().sum();
         let good = parts.iter().filter(|(_, _, tone)| *tone == Tone::Good);
-        let (act, done) = match self.release {
-            true => ("released", released),
-            false => ("converted again", good.map(|(count, _, _)| count).sum()),
+        let (act, done) = if self.release {
+            ("released", released)
+        } else {
+            ("converted again", good.map(|(count, _, _)| count).sum())
         };
         let stay = text::noun(&refused, "stays as it is", "stay as they are");
         parts.push((refused, stay, Tone::of_counts(released, refused)));
@@ -127,9 +128,10 @@ async fn submit(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     // The time of the preview bounds the next request, so it applies exactly the deliveries that
     // were shown.
     filters.put("until", replayed.until.text());
-    let title = match request.release {
-        true => "Release from quarantine",
-        false => "Convert deliveries again",
+    let title = if request.release {
+        "Release from quarantine"
+    } else {
+        "Convert deliveries again"
     };
     let shown = ReplaysPage {
         frame: visit.frame("deliveries", title),

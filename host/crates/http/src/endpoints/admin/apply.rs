@@ -40,9 +40,10 @@ describe!(apply, |operation| {
 });
 pub async fn apply(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let dry_run = flag(call, "dryRun")?;
-    let extent = match flag(call, "part")? {
-        true => FileExtent::Part,
-        false => FileExtent::Whole,
+    let extent = if flag(call, "part")? {
+        FileExtent::Part
+    } else {
+        FileExtent::Whole
     };
     let file: Value = read_json(call, body).await?;
     // Runs to its end even if the operator hangs up: keys are made after the commit.
@@ -82,9 +83,10 @@ fn audited(report: &ApplyReport) -> Value {
 /// the values before and after that are neither secrets nor may be a person.
 fn changed_values(changed: &[ChangedConnection]) -> Value {
     let connections = changed.iter().enumerate().map(|(index, one)| {
-        let most = match index < limits::AUDITED_CONNECTIONS {
-            true => limits::AUDITED_VALUES,
-            false => 0,
+        let most = if index < limits::AUDITED_CONNECTIONS {
+            limits::AUDITED_VALUES
+        } else {
+            0
         };
         let values = one.values.iter().take(most);
         let values = values.map(
@@ -94,9 +96,12 @@ fn changed_values(changed: &[ChangedConnection]) -> Value {
                  after,
              }| {
                 let hidden = is_secret_place(path);
-                let shown = |value: Option<&Value>| match value.is_some() && hidden {
-                    true => json!("…"),
-                    false => audit_text::value(value),
+                let shown = |value: Option<&Value>| {
+                    if value.is_some() && hidden {
+                        json!("…")
+                    } else {
+                        audit_text::value(value)
+                    }
                 };
                 json!({
                     "path": audit_text::place(path),

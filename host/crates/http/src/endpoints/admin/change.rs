@@ -99,9 +99,10 @@ async fn outdated(
             let at = row.at.text();
             let at = at.get(..19).unwrap_or(&at).replace('T', " ");
             let what = fields_of(&row, workspace, known).unwrap_or_default();
-            let what = match what.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", what.join(", ")),
+            let what = if what.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", what.join(", "))
             };
             format!(" `{}` changed it at {at} UTC{what}.", row.label)
         }

@@ -209,13 +209,12 @@ pub async fn take(
         Received::Stored { outcome, reply } => Ok((outcome, reply)),
         Received::Rejected { delivery, message } => Err(ApiError::coded(
             ErrorCode::DeliveryRejected,
-            match is_mislabelled {
-                false => format!(
-                    "The body cannot be read: {message}. It is kept as delivery {delivery}."
-                ),
-                true => format!(
+            if is_mislabelled {
+                format!(
                     "The body cannot be read: {message}. It is a text, and not compressed as its Content-Encoding says. It is kept as delivery {delivery}."
-                ),
+                )
+            } else {
+                format!("The body cannot be read: {message}. It is kept as delivery {delivery}.")
             },
         )),
         Received::Unproven => Err(ApiError::Unauthorized(Challenge::Sender)),

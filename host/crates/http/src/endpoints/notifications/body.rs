@@ -179,9 +179,10 @@ fn component(component: &Node<'_>) -> Option<Component> {
         Some(index) => index.index(limits::BUTTON_INDEX).map(Some),
     };
     let is_reply = kind == Some(ComponentKind::Button) && sub_type == Some(Some(QUICK_REPLY));
-    let (most, read_one): (_, fn(&Node<'_>) -> _) = match is_reply {
-        true => (1, payload),
-        false => (limits::TEMPLATE_PARAMETERS, parameter),
+    let (most, read_one): (_, fn(&Node<'_>) -> _) = if is_reply {
+        (1, payload)
+    } else {
+        (limits::TEMPLATE_PARAMETERS, parameter)
     };
     let parameters = match component.field("parameters").optional() {
         None => Some(None),

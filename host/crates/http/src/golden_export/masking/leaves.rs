@@ -174,9 +174,10 @@ fn json_values(text: &str) -> Vec<Leaf<'_>> {
                 } else if let Some((around, members)) = open.last_mut() {
                     let letters = value.chars().filter(|one| one.is_alphanumeric());
                     let key: String = letters.flat_map(char::to_lowercase).collect();
-                    personal = match GENERIC.have(&key) {
-                        true => *around,
-                        false => Personal::from_name(&value),
+                    personal = if GENERIC.have(&key) {
+                        *around
+                    } else {
+                        Personal::from_name(&value)
                     };
                     members.push((key, leaves.len(), keys.len()));
                     keys.push(Leaf::new(

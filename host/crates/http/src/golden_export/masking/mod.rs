@@ -176,11 +176,11 @@ impl Persons {
         }
         let found = emails(key, |address| self.masked(Personal::Other, address));
         let found = numbers(&found, |run| self.number(None, run));
-        match found != key
-            || (self.is_known(&key.replace(['_', '.', '-'], " ")) && !is_usual_key(key))
+        if found != key || (self.is_known(&key.replace(['_', '.', '-'], " ")) && !is_usual_key(key))
         {
-            true => self.masked(Personal::Text, key),
-            false => found,
+            self.masked(Personal::Text, key)
+        } else {
+            found
         }
     }
 
@@ -245,9 +245,10 @@ impl Persons {
         let found = each_word(&found, |word| {
             word.chars().nth(2).is_some() && self.words.contains(&word.to_lowercase())
         });
-        match self.is_known(value) || (is_whole && found != value) {
-            true => self.masked(Personal::Text, value),
-            false => found,
+        if self.is_known(value) || (is_whole && found != value) {
+            self.masked(Personal::Text, value)
+        } else {
+            found
         }
     }
 
@@ -346,9 +347,10 @@ impl Encoded {
             let padding = value[end..].bytes().take(2).take_while(|one| *one == b'=');
             let padding = padding.count();
             let is_for_addresses = run.contains(['-', '_']);
-            let text = match is_for_addresses {
-                true => URL_SAFE_NO_PAD.decode(run),
-                false => STANDARD_NO_PAD.decode(run),
+            let text = if is_for_addresses {
+                URL_SAFE_NO_PAD.decode(run)
+            } else {
+                STANDARD_NO_PAD.decode(run)
             };
             let text = String::from_utf8(text.ok()?).ok()?;
             let is_text = |one: char| !one.is_control() || one.is_whitespace();
@@ -400,12 +402,11 @@ impl<'v> Inner<'v> {
 
 /// Returns a text without its escapes.
 fn readable(text: &str) -> Cow<'_, str> {
-    match escapes::may_be_in(text.as_bytes()) {
-        false => Cow::Borrowed(text),
-        true => {
-            let decoded = Decoded::new(text.as_bytes());
-            Cow::Owned(decoded.characters().map(|(one, _)| one).collect())
-        }
+    if escapes::may_be_in(text.as_bytes()) {
+        let decoded = Decoded::new(text.as_bytes());
+        Cow::Owned(decoded.characters().map(|(one, _)| one).collect())
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -452,9 +453,10 @@ fn without_encoded_words(text: &str) -> Cow<'_, str> {
             rest = &rest[2..];
         }
     }
-    match made.is_empty() {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(made + rest),
+    if made.is_empty() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(made + rest)
     }
 }
 
@@ -548,9 +550,10 @@ fn numbers(text: &str, mut replace: impl FnMut(&str) -> Option<String>) -> Strin
         let within = |one: char| begins(one) || " ).-\u{2010}\u{2011}\u{2013}\u{a0}".contains(one);
         let length = rest.find(|one| !within(one)).unwrap_or(rest.len());
         let run = rest[..length].trim_end_matches(|one: char| digit(one).is_none());
-        let (run, after) = match run.is_empty() {
-            true => rest.split_at(length),
-            false => rest.split_at(run.len()),
+        let (run, after) = if run.is_empty() {
+            rest.split_at(length)
+        } else {
+            rest.split_at(run.len())
         };
         made += &replace(run).unwrap_or_else(|| run.to_owned());
         rest = after;
@@ -571,12 +574,13 @@ fn each_word(text: &str, is_masked: impl Fn(&str) -> bool) -> String {
             Some(length) => rest.split_at(length),
             None => rest.split_at(end.max(one.len_utf8())),
         };
-        match sign.is_none() && end > 0 && is_masked(word) {
-            true => made.extend(
+        if sign.is_none() && end > 0 && is_masked(word) {
+            made.extend(
                 word.chars()
                     .map(|one| if one.is_uppercase() { 'X' } else { 'x' }),
-            ),
-            false => made += word,
+            )
+        } else {
+            made += word
         }
         rest = after;
     }

@@ -60,9 +60,12 @@ fn ended(last: Option<&Rollout>, name: &str) -> String {
 }
 
 fn now(last: Option<&Rollout>, name: &str) -> String {
-    let stage = last.map(|last| match last.paused {
-        true => " and paused".to_owned(),
-        false => because(last),
+    let stage = last.map(|last| {
+        if last.paused {
+            " and paused".to_owned()
+        } else {
+            because(last)
+        }
     });
     let is = last.zip(stage);
     let is = is.map(|(last, more)| {

@@ -357,9 +357,10 @@ async fn decide(
             end(pipeline, rollout, RolloutStage::Done, "its time is over").await
         }
         RolloutStage::Probation if is_time => {
-            let why = match rollout.plan.guards {
-                true => "no guard has tripped",
-                false => "its time is over; guards were off",
+            let why = if rollout.plan.guards {
+                "no guard has tripped"
+            } else {
+                "its time is over; guards were off"
             };
             end(pipeline, rollout, RolloutStage::Done, why).await
         }

@@ -26,9 +26,10 @@ pub(super) fn masked_word(word: &str) -> String {
         if !one.is_alphanumeric() {
             return true;
         }
-        match is_number {
-            true => characters.len() > 4 && place + 2 >= characters.len(),
-            false => place == 0,
+        if is_number {
+            characters.len() > 4 && place + 2 >= characters.len()
+        } else {
+            place == 0
         }
     };
     let masked = characters.iter().enumerate();

@@ -55,9 +55,10 @@ fn differing_places(before: &str, after: &str) -> String {
     }
     let mut from_end = before.iter().rev().zip(after.iter().rev());
     let last = shorter - from_end.position(differs).unwrap_or_default();
-    match first == last {
-        true => format!(" (character {first} differs)"),
-        false => format!(" (characters {first} to {last} differ)"),
+    if first == last {
+        format!(" (character {first} differs)")
+    } else {
+        format!(" (characters {first} to {last} differ)")
     }
 }
 

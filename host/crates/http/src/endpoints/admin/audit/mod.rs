@@ -30,9 +30,10 @@ pub async fn recorded(
     let _hold = core.shutdown.hold();
     let activates = call.query().get("activate") == Some("true");
     let is_upload = route.act() == OperatorAct::UploadPlugin.as_str();
-    let name = match is_upload && activates {
-        true => OperatorAct::ActivatePlugin.as_str(),
-        false => route.act(),
+    let name = if is_upload && activates {
+        OperatorAct::ActivatePlugin.as_str()
+    } else {
+        route.act()
     };
     let actor = actor(call, caller);
     let act = Act {
@@ -114,8 +115,9 @@ fn refused(error: &ApiError, is_confidential: bool, detail: &mut Map<String, Val
             ConflictDetails::Ambiguous(_) | ConflictDetails::ExternalId { .. } => {}
         }
     }
-    match status.is_server_error() {
-        true => ActOutcome::Failed,
-        false => ActOutcome::Refused,
+    if status.is_server_error() {
+        ActOutcome::Failed
+    } else {
+        ActOutcome::Refused
     }
 }

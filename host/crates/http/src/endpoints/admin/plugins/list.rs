@@ -61,10 +61,11 @@ pub async fn list(call: &Call<'_>) -> ApiResult {
         })
         .collect();
     let has_inbox = !call.http.core.config.plugins.inbox.is_empty() || store.is_shared();
-    let refusals = match has_inbox {
-        true => store.refusals().await?,
+    let refusals = if has_inbox {
+        store.refusals().await?
+    } else {
         // The service no longer takes files, so nothing can correct them.
-        false => Vec::new(),
+        Vec::new()
     };
     reply::ok(&PluginList {
         plugins,

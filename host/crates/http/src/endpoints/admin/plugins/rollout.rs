@@ -208,9 +208,10 @@ fn plan(request: &RolloutRequest) -> ApiResult<RolloutPlan> {
         return Err(ApiError::BadRequest(format!("{fault}.")));
     }
     let is_shadow = request.mode == RolloutMode::Shadow;
-    let (steps, every) = match is_shadow {
-        true => (vec![100], HOUR),
-        false => (STEPS.to_vec(), STEP),
+    let (steps, every) = if is_shadow {
+        (vec![100], HOUR)
+    } else {
+        (STEPS.to_vec(), STEP)
     };
     Ok(RolloutPlan {
         mode: request.mode,
@@ -218,11 +219,12 @@ fn plan(request: &RolloutRequest) -> ApiResult<RolloutPlan> {
         every: request.every_seconds.map_or(every, Duration::from_secs),
         probation: request.probation_seconds.map_or(HOUR, Duration::from_secs),
         guards: request.guards.unwrap_or(true),
-        step_comparisons: match is_shadow {
-            true => 0,
-            false => request
+        step_comparisons: if is_shadow {
+            0
+        } else {
+            request
                 .step_comparisons
-                .unwrap_or(limits::ROLLOUT_STEP_COMPARISONS),
+                .unwrap_or(limits::ROLLOUT_STEP_COMPARISONS)
         },
     })
 }
@@ -251,9 +253,10 @@ async fn to_view(
     let tally = seen.tally;
     let mean_memory = |total: u64| total.checked_div(seen.measured);
     let (sends, checks) = (seen.sends, seen.checks.differences);
-    let names = match tally.connections.is_empty() {
-        true => HashMap::new(),
-        false => connection_names(core.store.as_ref()).await?,
+    let names = if tally.connections.is_empty() {
+        HashMap::new()
+    } else {
+        connection_names(core.store.as_ref()).await?
     };
     let connections = tally.connections.into_iter();
     Ok(

@@ -114,13 +114,12 @@ pub async fn to_view(call: &Call<'_>, repair: Repair) -> ApiResult<RepairView> {
     let has_begun = receipt.fields.iter().any(|sum| sum.undone.is_some())
         || matches!(repair.state, RepairState::Undoing | RepairState::Undone);
     let stays = |sum: &RepairSum| sum.undone == Some(RepairUndone::Stays);
-    let staying = match receipt.fields.iter().any(stays) {
-        true => {
-            store
-                .staying_changes(repair.id, limits::REPAIR_STAYING)
-                .await?
-        }
-        false => Vec::new(),
+    let staying = if receipt.fields.iter().any(stays) {
+        store
+            .staying_changes(repair.id, limits::REPAIR_STAYING)
+            .await?
+    } else {
+        Vec::new()
     };
     Ok(RepairView {
         staying: staying.into_iter().map(staying_change).collect(),
