@@ -12,8 +12,7 @@ pub mod written;
 use std::borrow::Cow;
 
 use rlibphonenumber::{
-    NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumber, PhoneNumberFormat,
-    enums::{PhoneNumberType, Region},
+    NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumber, PhoneNumberFormat, enums::Region,
 };
 use serde::{Deserialize, Serialize};
 
@@ -156,21 +155,16 @@ fn resolve(written: &written::WrittenNumber, region: Option<Region>) -> Option<P
     };
     let is_possible =
         |number: Option<PhoneNumber>| number.is_some_and(|number| is_plausible(&number));
-    // A form's picker put the country's code before a number that has it.
-    let codes = 1..=written::COUNTRY_CODE.min(digits.len() / 2);
-    let twice = codes.filter(|length| digits[..*length] == digits[*length..2 * length]);
-    let mut once = twice.map(|length| format!("+{}", &digits[length..]));
-    let once = once.find_map(|number| parse(&number, None).filter(valid));
-    match (found, once) {
-        // It may be a long number, or a mobile with the code twice.
-        (Some(_), Some(once)) if written.international && is_mobile(&once) => None,
-        (None, Some(_)) if is_possible(with_plus()) || is_possible(national()) => None,
-        (found, once) => found.or(once),
-    }
-}
-
-fn is_mobile(number: &PhoneNumber) -> bool {
-    number.get_type() == PhoneNumberType::Mobile
+    found.or_else(|| {
+        if is_possible(with_plus()) || is_possible(national()) {
+            return None;
+        }
+        // A form's picker put the country's code before a number that has it.
+        let codes = 1..=written::COUNTRY_CODE.min(digits.len() / 2);
+        let twice = codes.filter(|length| digits[..*length] == digits[*length..2 * length]);
+        let once = twice.map(|length| format!("+{}", &digits[length..]));
+        once.filter_map(|number| parse(&number, None)).find(valid)
+    })
 }
 
 /// Adds the ninth digit to an old mobile: otherwise the library takes 55, an area code, for
@@ -339,9 +333,6 @@ mod tests {
         ] {
             brazil(raw, expect);
         }
-        for raw in ["+39 39 393 123 4567", "+49 4915 1123 45678"] {
-            check(raw, "BR", None);
-        }
         brazil("+39 393 123 4567", "+393931234567");
         brazil("+49 491 123456", "+49491123456");
         brazil("+49 4921 123456", "+494921123456");
@@ -385,6 +376,24 @@ mod tests {
             assert_eq!(read.collect::<Vec<_>>(), expect, "{raw}");
         }
         assert_eq!(all(&"+5511900000001".repeat(1_000_000), "BR").len(), 1);
+    }
+
+    #[test]
+    fn a_mobile_of_every_area_code_is_read_in_every_spelling() {
+        const NONE: [u32; 22] = [
+            20, 23, 25, 26, 29, 30, 36, 39, 40, 50, 52, 56, 57, 58, 59, 60, 70, 72, 76, 78, 80, 90,
+        ];
+        for area in (11..=99).filter(|area| !NONE.contains(area)) {
+            let e164 = format!("+55{area}984550102");
+            for raw in [
+                e164.clone(),
+                format!("+55 {area} 98455-0102"),
+                format!("55{area}984550102"),
+                format!("({area}) 98455-0102"),
+            ] {
+                brazil(&raw, &e164);
+            }
+        }
     }
 
     #[test]
