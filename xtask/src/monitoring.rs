@@ -230,7 +230,7 @@ fn shortened(alerts: &str) -> Result<String, Failure> {
     Ok(format!("{before}{heading}{rule}- alert: {after}"))
 }
 
-/// Replaces parts of a text, all of which it must have.
+/// Replaces parts of a text, and fails if one is missing.
 fn replaced(text: &str, changes: &[(&str, &str)]) -> Result<String, Failure> {
     let mut text = text.to_owned();
     for (from, to) in changes {

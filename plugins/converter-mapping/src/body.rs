@@ -63,7 +63,7 @@ fn guess(delivery: &Delivery) -> Result<(Value, bool), Problem> {
     };
     let kind = delivery.content_type();
     let text = content_text(&delivery.body);
-    let trimmed = text.trim_start_matches(is_blank);
+    let trimmed = without_blanks(&text);
     let tree = match trimmed.chars().next() {
         // Some sources send all data in the address.
         None if !delivery.query.is_empty() => Ok(tree_with_plus(delivery.query.clone())),
@@ -145,14 +145,14 @@ fn multipart_tree(delivery: &Delivery) -> Result<Value, Problem> {
     Ok(multipart::tree(&parts))
 }
 
-/// Whether a character before a text says nothing: a space, or a byte order mark.
-fn is_blank(character: char) -> bool {
-    character.is_whitespace() || character == '\u{feff}'
+/// Returns a text without the white space and byte order marks before it.
+fn without_blanks(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
 
 /// Returns the list or object that a text contains as JSON, even if it was serialised twice.
 pub fn json_in(text: &str) -> Option<Value> {
-    let text = text.trim_start_matches(is_blank);
+    let text = without_blanks(text);
     if !text.starts_with(['{', '[', '"']) {
         return None;
     }
@@ -166,7 +166,7 @@ pub fn json_in(text: &str) -> Option<Value> {
 fn decode(value: &mut Value, steps: &[Step]) {
     let Some((step, rest)) = steps.split_first() else {
         if let Value::String(text) = value
-            && let Ok(inner) = parse_json(text.trim_start_matches(is_blank))
+            && let Ok(inner) = parse_json(without_blanks(text))
         {
             *value = inner;
         }
@@ -286,9 +286,9 @@ fn decode_usual(body: &mut Value) {
     };
     for (name, value) in fields {
         if let Value::String(text) = value
-            && text.trim_start_matches(is_blank).starts_with(['{', '['])
+            && without_blanks(text).starts_with(['{', '['])
             && JSON_TEXTS.contains(&fold(name).as_str())
-            && let Ok(inner) = parse_json(text.trim_start_matches(is_blank))
+            && let Ok(inner) = parse_json(without_blanks(text))
         {
             *value = inner;
         }

@@ -380,37 +380,27 @@ pub async fn a_change_under_a_shared_id_is_of_the_lead_whose_person_it_fits(worl
 }
 
 pub async fn a_deletion_under_a_shared_id_is_of_its_person_or_of_all(world: &World) {
-    let deleted = async || -> Vec<bool> {
+    let deleted = async || -> BTreeSet<String> {
         let deals = world.all(Entity::Deals).await;
-        let mut deals: Vec<_> = deals
+        let deleted = deals
             .iter()
-            .map(|deal| {
-                (
-                    deal["id"].text().to_owned(),
-                    deal["props"]["sourceDeleted"] == true,
-                )
-            })
-            .collect();
-        deals.sort();
-        deals
-            .into_iter()
-            .map(|(_, is_deleted)| is_deleted)
-            .collect()
+            .filter(|deal| deal["props"]["sourceDeleted"] == true);
+        deleted.map(|deal| deal["id"].text().to_owned()).collect()
     };
     let gone = |new: NewLead| {
         let action = Action::Delete;
         world.bring(NewLead { action, ..new })
     };
-    world.advance(1).await;
-    sharing(world, "0").await;
+    let [ana, bia] = sharing(world, "0").await;
+    let [ana, bia] = [ana, bia].map(|item| json!(item.deal_id).text().to_owned());
     let carla = gone(person(world, "0", "Carla Dias", "+5511900001002")).await;
     assert_eq!(carla.status, ItemStatus::Ignored);
-    assert_eq!(deleted().await, [false, false]);
+    assert_eq!(deleted().await, BTreeSet::new());
     gone(person(world, "0", "Bia Lima", BIA)).await;
-    assert_eq!(deleted().await, [false, true]);
+    assert_eq!(deleted().await, [bia.clone()].into());
     let all = gone(world.known_as("0")).await;
     assert_eq!(all.status, ItemStatus::Updated);
-    assert_eq!(deleted().await, [true, true]);
+    assert_eq!(deleted().await, [ana, bia].into());
     assert_eq!(
         gone(world.known_as("0")).await.status,
         ItemStatus::Duplicate

@@ -1175,22 +1175,24 @@ fn change_problems(
         .map(|(since, differences)| {
             let since = since.to_the_second();
             let list = format!("/deliveries?connection={name}&since={since}");
-            let problem = if is_new { ServiceProblem::new(
+            let problem = if is_new {
+                ServiceProblem::new(
                     format!("leads of {name} lack data since about {since}{by}: {differences}{more}"),
                     command.clone(),
                     plugin_page.clone(),
-                ) } else { ServiceProblem::new(
-                    match configured {
-                        Some(number) => format!(
-                            "leads of {name} lack data since about {since}, since configuration {number}: {differences}"
-                        ),
-                        None => format!(
-                            "the deliveries of {name} changed at about {since}: {differences}"
-                        ),
-                    },
-                    "connection list",
-                    format!("{CONNECTIONS_PAGE}#{}", connection.id),
-                ) };
+                )
+            } else {
+                let what = match configured {
+                    Some(number) => format!(
+                        "leads of {name} lack data since about {since}, since configuration {number}: {differences}"
+                    ),
+                    None => format!(
+                        "the deliveries of {name} changed at about {since}: {differences}"
+                    ),
+                };
+                let page = format!("{CONNECTIONS_PAGE}#{}", connection.id);
+                ServiceProblem::new(what, "connection list", page)
+            };
             problem.with_page("its deliveries since then", list)
         })
         .collect()

@@ -59,13 +59,15 @@ pub fn normalise(raw: &str, region: &str) -> Phone {
 /// Reads a text in the same way, and each phone of one in which several are between signs.
 pub fn all(raw: &str, region: &str) -> Vec<Phone> {
     let several = written::several(raw);
-    let several = several.iter().map(|one| normalise(one, region));
-    let several: Vec<Phone> = several.collect();
-    if several.len() > 1 && several.iter().all(|phone| phone.e164.is_some()) {
-        several
-    } else {
-        vec![normalise(raw, region)]
+    // Most texts have one phone, and reading one is expensive.
+    if several.len() > 1 {
+        let phones = several.iter().map(|one| normalise(one, region));
+        let phones: Vec<Phone> = phones.collect();
+        if phones.iter().all(|phone| phone.e164.is_some()) {
+            return phones;
+        }
     }
+    vec![normalise(raw, region)]
 }
 
 /// Returns the region of an ISO code, or of a dialling code with `+`.

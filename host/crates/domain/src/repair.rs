@@ -276,7 +276,7 @@ words! {
         ChangedSince = "changed-since",
         /// It cannot be undone: a deal that was created, or a contact that was merged.
         Stays = "stays",
-        /// Match keys, one of which a lead of the contact has named since: that one stays.
+        /// Match keys that stay, because a lead of the contact has named one since.
         InUse = "in-use",
     }
 }

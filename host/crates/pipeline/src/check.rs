@@ -325,6 +325,15 @@ mod tests {
 
     const BODY: &[u8] = br#"{"n":"\u00e9"}"#;
 
+    fn secret_in_body(field: &str) -> SenderCheck {
+        let mut check = check(Scheme::Equals, "", Encoding::Plain, "");
+        check.proof = ValueLocation {
+            place: Place::Json,
+            name: field.into(),
+        };
+        check
+    }
+
     fn check(scheme: Scheme, header: &str, encoding: Encoding, prefix: &str) -> SenderCheck {
         SenderCheck {
             secret: "s".into(),
@@ -513,11 +522,7 @@ mod tests {
 
     #[test]
     fn a_secret_in_a_body_that_is_nested_too_deep_is_not_looked_for() {
-        let mut check = check(Scheme::Equals, "", Encoding::Plain, "");
-        check.proof = ValueLocation {
-            place: Place::Json,
-            name: "key".into(),
-        };
+        let check = secret_in_body("key");
         for (depth, expect) in [(-1_isize, true), (0, false)] {
             let depth = leadhost_domain::limits::JSON_DEPTH.saturating_add_signed(depth);
             let body = format!(
@@ -532,11 +537,7 @@ mod tests {
 
     #[test]
     fn a_secret_in_the_body_is_found_in_any_case_of_its_field() {
-        let mut check = check(Scheme::Equals, "", Encoding::Plain, "");
-        check.proof = ValueLocation {
-            place: Place::Json,
-            name: "google_key".into(),
-        };
+        let check = secret_in_body("google_key");
         let passes = |secret, body| run(&check, secret, &[], body, Micros(0)).is_ok();
         assert!(passes("k1", br#"{"Google_key":"k1"}"#));
         for damaged in [

@@ -56,10 +56,15 @@ impl Candidate {
                 source: Some(pinned),
             });
         }
-        let read = component_file::read(path).map_err(|failure| if path.exists() { failure } else { failure.hint(format!(
+        let read = component_file::read(path).map_err(|failure| {
+            if path.exists() {
+                return failure;
+            }
+            failure.hint(format!(
                 "name a component file, one in a registry as oci://REGISTRY/NAME:TAG, or a stored version as NAME@DIGEST; `{}` shows those",
                 client.flags().command("plugin list")
-            )) })?;
+            ))
+        })?;
         Ok(Self::file(pack.pack(path, read)?.wasm))
     }
 

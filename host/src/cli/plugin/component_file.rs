@@ -82,10 +82,15 @@ fn read_with(
     } else {
         (path.to_owned(), None)
     };
-    let bytes = read_bytes(&file).map_err(|failure| if is_project { failure.hint(format!(
+    let bytes = read_bytes(&file).map_err(|failure| {
+        if !is_project {
+            return failure;
+        }
+        failure.hint(format!(
             "{} is a folder: build the project in it first, as its README.md says, or name the component file",
             path.display()
-        )) } else { failure })?;
+        ))
+    })?;
     if is_project && let Some(source) = stale::newer_source(path, &file) {
         changed(&source, &file)?;
     }

@@ -352,17 +352,17 @@ pub(super) fn see(set: &mut WorkingSet, deal_id: DealId, lead: &NewLead) {
 
 fn digest(lead: &NewLead) -> i64 {
     let phones: Vec<&String> = lead.phones.iter().map(|phone| &phone.raw).collect();
-    let said = json!([
-        lead.name,
+    let said = (
+        &lead.name,
         phones,
-        lead.emails,
-        lead.products,
-        lead.title,
-        lead.deal_props,
-        lead.contact_props
-    ]);
-    let digest = Sha256::digest(said.to_string());
-    digest
+        &lead.emails,
+        &lead.products,
+        &lead.title,
+        &lead.deal_props,
+        &lead.contact_props,
+    );
+    let said = serde_json::to_vec(&said).expect("a lead is written as JSON");
+    Sha256::digest(said)
         .first_chunk()
         .map_or(0, |bytes| i64::from_be_bytes(*bytes))
 }
@@ -516,7 +516,7 @@ impl Differences {
         Cow::Owned(stands)
     }
 
-    /// Returns the values for the person, each of which has its own age. A comparison of one field takes only
+    /// Returns the values for the person, each with its own age. A comparison of one field takes only
     /// that field from the lead.
     fn person(&mut self, mut known: Map<String, Value>, now: &Map<String, Value>) -> Value {
         let only = self.comparison.only;

@@ -60,6 +60,26 @@ join deals as d                                          -- postgres
     };
 }
 
+/// The match keys of the contacts of these deals, in one of the tables of keys.
+macro_rules! keys_of_deals {
+    ($table:literal) => {
+        concat!(
+            "
+select d.id, k.key
+from each
+ordered join deals as d
+  on d.id = each.id
+  and (d.workspace_id = each.workspace_id) is true       -- sqlite
+  and d.workspace_id = each.workspace_id                 -- postgres
+ordered join ",
+            $table,
+            " as k
+  on k.contact_id = d.person_id
+  and (k.workspace_id = d.workspace_id) is true"
+        )
+    };
+}
+
 /// Match keys of a person by which repeats of a removed lead are recognised.
 const KEYS_KEPT: usize = 64;
 
@@ -123,27 +143,14 @@ for update of d                                          -- postgres
 "
     );
 
-    static KEYS: Sql = sql("
-each (workspace_id uuid, id uuid)
-select d.id, k.key
-from each
-ordered join deals as d
-  on d.id = each.id
-  and (d.workspace_id = each.workspace_id) is true       -- sqlite
-  and d.workspace_id = each.workspace_id                 -- postgres
-ordered join contact_keys as k
-  on k.contact_id = d.person_id
-  and (k.workspace_id = d.workspace_id) is true
-union all
-select d.id, k.key
-from each
-ordered join deals as d
-  on d.id = each.id
-  and (d.workspace_id = each.workspace_id) is true       -- sqlite
-  and d.workspace_id = each.workspace_id                 -- postgres
-ordered join shared_keys as k
-  on k.contact_id = d.person_id
-  and (k.workspace_id = d.workspace_id) is true");
+    static KEYS: Sql = sql(concat!(
+        "
+each (workspace_id uuid, id uuid)",
+        keys_of_deals!("contact_keys"),
+        "
+union all",
+        keys_of_deals!("shared_keys")
+    ));
 
     static LOCK_CONVERSATIONS: Sql = sql(locked!("conversations", "deal_id", "t.id"));
     static LOCK_ERRORS: Sql = sql(locked!("message_errors", "deal_id", "t.id"));
