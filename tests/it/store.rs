@@ -320,6 +320,9 @@ clauses! {
             without_names_another_phone_or_address_is_another_person,
             a_change_under_a_shared_id_is_of_the_lead_whose_person_it_fits,
             a_deletion_under_a_shared_id_is_of_its_person_or_of_all,
+            another_name_is_another_person_though_no_phone_can_be_read,
+            a_change_or_deletion_of_somebody_else_leaves_the_only_lead_of_its_id,
+            a_repeat_with_another_phone_says_that_it_is_not_kept,
             what_a_source_said_before_brings_no_deleted_lead_back,
             a_time_that_cannot_be_holds_back_no_change,
             a_lead_that_its_source_makes_again_is_no_longer_deleted;

@@ -176,11 +176,14 @@ pub async fn a_delete_of_an_unknown_lead_is_ignored(world: &World) {
     assert!(world.all(Entity::Deals).await.is_empty());
 }
 
+fn named(new: NewLead, name: &str) -> NewLead {
+    let name = Some(name.to_owned());
+    NewLead { name, ..new }
+}
+
 /// A lead with this id, name and phone.
 fn person(world: &World, id: &str, name: &str, phone: &str) -> NewLead {
-    let mut new = with_phone(world.known_as(id), phone);
-    new.name = Some(name.to_owned());
-    new
+    named(with_phone(world.known_as(id), phone), name)
 }
 
 const ANA: &str = "+5511900001000";
@@ -260,19 +263,21 @@ pub async fn a_lead_that_shares_a_value_with_the_first_of_its_id_is_a_repeat(wor
         person(world, "7", "Ana Souza Prado", BIA),
         person(world, "7", "Bia Lima", ANA),
         with_email(person(world, "7", "Bia Lima", BIA), "ana@example.com"),
-        NewLead {
-            name: Some("Bia Lima".to_owned()),
-            ..world.known_as("7")
-        },
+        named(world.known_as("7"), "ANA SOUZA"),
+        named(world.known_as("7"), "Souza, Aná"),
     ] {
         let status = world.bring(repeat.clone()).await.status;
         assert_eq!(status, ItemStatus::Duplicate, "{repeat:?}");
     }
-    // A source that says that it changes a lead may change all of it, and may repeat what it said first.
-    let change = world
-        .bring(updating(person(world, "7", "Bia Lima", BIA)))
-        .await;
-    assert_eq!(change.status, ItemStatus::Updated);
+    // A source that says that it changes a lead may rename the person or correct the phone.
+    for change in [
+        person(world, "7", "Ana Souza", BIA),
+        person(world, "7", "Bia Lima", BIA),
+        named(world.known_as("7"), "Carla Dias"),
+    ] {
+        let changed = world.bring(updating(change.clone())).await;
+        assert_eq!(changed.status, ItemStatus::Updated, "{change:?}");
+    }
     assert_eq!(world.bring(first).await.status, ItemStatus::Duplicate);
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
 }
@@ -324,6 +329,59 @@ pub async fn without_names_another_phone_or_address_is_another_person(world: &Wo
     world.bring(updating(all("9", Some(ANA), None))).await;
     let made = world.bring(all("9", Some(BIA), None)).await;
     assert_eq!(made.status, ItemStatus::Duplicate);
+}
+
+pub async fn another_name_is_another_person_though_no_phone_can_be_read(world: &World) {
+    let unread = || named(world.known_as("0"), "Ana Souza");
+    let ana = world.bring(unread()).await;
+    let bia = world.bring(person(world, "0", "Bia Lima", BIA)).await;
+    let carla = world.bring(named(world.known_as("0"), "Carla Dias")).await;
+    for made in [&ana, &bia, &carla] {
+        assert_eq!(made.status, ItemStatus::Converted);
+    }
+    for (repeat, expect) in [
+        (unread(), &ana),
+        (named(world.known_as("0"), "bia lima"), &bia),
+        (named(world.known_as("0"), "Cárla Dias"), &carla),
+        (person(world, "0", "Carla Dias", "+5511900001002"), &carla),
+    ] {
+        let item = world.bring(repeat.clone()).await;
+        let known = (ItemStatus::Duplicate, expect.deal_id);
+        assert_eq!((item.status, item.deal_id), known, "{repeat:?}");
+    }
+}
+
+pub async fn a_change_or_deletion_of_somebody_else_leaves_the_only_lead_of_its_id(world: &World) {
+    let ana = world.bring(person(world, "0", "Ana Souza", ANA)).await;
+    let before = world.deal(ana.deal_id.unwrap()).await;
+    let bia = || person(world, "0", "Bia Lima", BIA);
+    let action = Action::Delete;
+    let deletion = world.bring(NewLead { action, ..bia() }).await;
+    assert_eq!(deletion.status, ItemStatus::Ignored);
+    assert!(deletion.message.is_some());
+    let change = world.deliver(vec![lead(updating(bia()))]).await;
+    assert_eq!(change.items[0].status, ItemStatus::Converted);
+    let notes = world.detail(change.delivery).await.notes;
+    assert!(
+        notes[1].starts_with("lead 0: another person's lead has this id"),
+        "{notes:?}"
+    );
+    assert_eq!(world.deal(ana.deal_id.unwrap()).await, before);
+}
+
+pub async fn a_repeat_with_another_phone_says_that_it_is_not_kept(world: &World) {
+    let notes = async |new: NewLead| {
+        let repeat = world.deliver(vec![lead(new)]).await;
+        assert_eq!(repeat.items[0].status, ItemStatus::Duplicate);
+        world.detail(repeat.delivery).await.notes
+    };
+    let first = || with_email(person(world, "7", "Ana", ANA), "ana@example.com");
+    world.bring(first()).await;
+    assert_eq!(notes(first()).await, ["read as a form"]);
+    assert_eq!(
+        notes(with_phone(first(), BIA)).await[1],
+        "lead 7: a repeat changes nothing, so its phones and addresses that its lead does not have are only in this delivery"
+    );
 }
 
 /// Two people whose leads have one id.

@@ -250,7 +250,8 @@ impl DedupeKey {
 pub const SHARED: &str = "";
 
 /// Returns the key that a lead has beside others under the same external id, which another person's lead
-/// has: a key for each match key of its person. `None`: leads are not recognised by this key's id.
+/// has: a key for each text by which its person is told ([`NewLead::told_by`]). `None`: leads are not
+/// recognised by this key's id.
 pub fn person_key(key: &str, person: &str) -> Option<String> {
     let is_id = key.starts_with("id:") || key.starts_with("id-sha256:");
     is_id.then(|| format!("id-person:{}", hash(&[key, person])))
@@ -310,6 +311,19 @@ impl NewLead {
     /// Returns the best valid phone number, in E.164.
     pub fn phone_number(&self) -> Option<&str> {
         self.phones.iter().find_map(|phone| phone.e164.as_deref())
+    }
+
+    /// Returns what tells the person of the lead from others whose leads have the same id: the match keys, or
+    /// the name if there are none.
+    pub fn told_by(&self) -> Vec<String> {
+        if !self.contact_keys.is_empty() {
+            return self.contact_keys.clone();
+        }
+        let name = self.name.as_deref().map(leadhost_search::fold);
+        let name = name.filter(|name| !name.is_empty());
+        name.map(|name| format!("name:{name}"))
+            .into_iter()
+            .collect()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Recognises a lead by its key, and by its person if an id is several people's.
 //!
 //! A source may give one id to several people. The first lead with an id has the key of the id. Each further
-//! one has keys of the id and its person's phones and addresses ([`person_key`]), and the id has one that
-//! says that it is shared. So has a lead that was removed: what remains of it recognises its repeats, and is
+//! one has keys of the id and its person's phones and addresses, or of the name of a person without any
+//! ([`person_key`]), and the id has one that says that it is shared. So has a lead that was removed: what remains of it recognises its repeats, and is
 //! not another person's.
 
 use super::items::{ItemContext, stored};
@@ -11,6 +11,7 @@ use crate::decide::prelude::*;
 use crate::{NewLead, SHARED, person_key};
 use leadhost_domain::contact::SAID;
 use leadhost_domain::lead::Action;
+use leadhost_search::fold;
 
 /// A change of an id that several people share, which may be anybody's.
 const UNCLEAR: &str =
@@ -76,8 +77,8 @@ impl ClaimedKey {
         let is_shared = set.claims.contains_key(&shared);
         let is_removed = claim.deal.is_some() && first.is_none();
         if !is_shared && !is_removed {
-            let is_anothers = lead.action == Action::Create
-                && first.is_some_and(|(_, deal)| Person::new(set, deal).is_another(lead));
+            let is_anothers =
+                first.is_some_and(|(_, deal)| Person::new(set, deal).is_another(lead));
             return match persons.next().filter(|_| is_anothers) {
                 None => with(Some(key), Some(claim)),
                 own => with(own, None),
@@ -100,9 +101,11 @@ impl ClaimedKey {
             let own = persons.next().filter(|_| claim.deal != Some(fitting.0));
             return with(own.or(Some(key)), Some(claim_of(fitting)));
         }
-        let names_nobody = lead.contact_keys.is_empty() && lead.name.is_none();
+        let is_reachable = !lead.contact_keys.is_empty();
+        let names_nobody = !is_reachable && lead.name.is_none();
         match (lead.action, persons.next()) {
-            (Action::Create | Action::Update, Some(own)) => with(Some(own), None),
+            (Action::Create, Some(own)) if is_reachable || !is_removed => with(Some(own), None),
+            (Action::Update, Some(own)) if is_reachable => with(Some(own), None),
             (Action::Delete, _) if has_all && names_nobody && !leads.is_empty() => Self {
                 also: leads[1..].iter().map(|(id, _)| *id).collect(),
                 ..with(Some(key), Some(claim_of(leads[0])))
@@ -169,11 +172,16 @@ fn claim_of_deal(
 }
 
 pub(super) fn person_keys(lead: &NewLead) -> impl Iterator<Item = ClaimKey> + Clone {
-    let dedupe = lead.dedupe.iter();
-    let pairs = dedupe.flat_map(|dedupe| lead.contact_keys.iter().map(move |key| (dedupe, key)));
-    pairs.filter_map(|(dedupe, person)| {
-        Some((lead.connection.clone(), person_key(&dedupe.key, person)?))
-    })
+    let key = lead.dedupe.as_ref().map(|dedupe| dedupe.key.as_str());
+    lead.told_by()
+        .into_iter()
+        .filter_map(move |person| Some((lead.connection.clone(), person_key(key?, &person)?)))
+}
+
+/// Returns whether a repeat of a lead has a phone or an address that is not known of its person.
+pub(super) fn has_news(set: &WorkingSet, deal: &DealRecord, lead: &NewLead) -> bool {
+    let person = Person::new(set, deal);
+    !lead.contact_keys.iter().all(|key| person.has(key))
 }
 
 /// Returns the key that an id has once two people share it. `None`: the lead has no id.
@@ -225,15 +233,14 @@ impl<'a> Person<'a> {
         }
     }
 
+    fn has(&self, key: &String) -> bool {
+        let known = &self.set.contact_keys;
+        let owner = || known.get(&(self.deal.workspace, key.clone()));
+        self.keys.contains(key) || owner() == Some(&self.deal.person)
+    }
+
     fn shares(&self, lead: &NewLead) -> bool {
-        let is_known = |key: &String| {
-            let owner = self
-                .set
-                .contact_keys
-                .get(&(self.deal.workspace, key.clone()));
-            self.keys.contains(key) || owner == Some(&self.deal.person)
-        };
-        lead.contact_keys.iter().any(is_known)
+        lead.contact_keys.iter().any(|key| self.has(key))
     }
 
     fn is_named(&self, lead: &NewLead) -> bool {
@@ -244,23 +251,27 @@ impl<'a> Person<'a> {
 
     /// Returns whether a lead with the id of this one's is of another person: they share no phone and no
     /// address, and both give a name and the names differ. If one of them gives none, both must give a phone,
-    /// or both an address. A lead that was changed before it was announced is its announcement's.
+    /// or both an address. A lead that was changed before it was announced is its announcement's. A change
+    /// may rename a person or correct the phone: it is another's only if all of this differs.
     fn is_another(&self, lead: &NewLead) -> bool {
         let kinds = |keys: &[String]| -> BTreeSet<u8> {
             keys.iter().map(|key| contact::strength(key)).collect()
         };
-        let (own, others) = (kinds(&self.keys), kinds(&lead.contact_keys));
-        let differs = match (&lead.name, self.names.is_empty()) {
-            (Some(_), false) => !own.is_empty() && !others.is_empty() && !self.is_named(lead),
-            _ => !self.deal.provenance.uncreated && !own.is_disjoint(&others),
-        };
-        differs && !self.shares(lead)
+        let is_reached_elsewhere =
+            !kinds(&self.keys).is_disjoint(&kinds(&lead.contact_keys)) && !self.shares(lead);
+        let has_names = lead.name.is_some() && !self.names.is_empty();
+        let is_named_otherwise = has_names && !self.is_named(lead);
+        match lead.action {
+            Action::Create if has_names => is_named_otherwise && !self.shares(lead),
+            Action::Create => is_reached_elsewhere && !self.deal.provenance.uncreated,
+            Action::Update | Action::Delete => is_named_otherwise && is_reached_elsewhere,
+        }
     }
 }
 
 /// Returns whether one of two names has all words of the other.
 fn is_alike(one: &str, two: &str) -> bool {
-    let [one, two] = [one, two].map(str::to_lowercase);
+    let [one, two] = [one, two].map(fold);
     let [one, two] = [&one, &two].map(|name| name.split_whitespace().collect::<BTreeSet<_>>());
     one.is_subset(&two) || two.is_subset(&one)
 }

@@ -1,6 +1,6 @@
 //! A lead: a duplicate, a change of a known lead, or a new deal.
 
-use super::claimed::{ClaimedKey, person_keys, shared_key};
+use super::claimed::{ClaimedKey, has_news, person_keys, shared_key};
 use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place};
 use super::people::{self, PersonDetails};
@@ -17,6 +17,8 @@ use leadhost_domain::repair::{CREATED, PERSON};
 const OLDER: &str = "older than what is known";
 
 const UNREACHABLE: &str = "no phone number and no e-mail address of the lead could be read, so nobody can reach the person";
+
+const NEWS_OF_REPEAT: &str = "a repeat changes nothing, so its phones and addresses that its lead does not have are only in this delivery";
 
 const DELETED_UNKNOWN: &str = "the source deleted a lead that is not known here";
 
@@ -88,7 +90,15 @@ pub(super) fn decide(
         ) if is_back(set, context, index, (deal, lead)) => {
             update(set, context, index, (deal, contact), lead)
         }
-        (_, Some(claim)) => duplicate(set, &claim, lead),
+        (_, Some(claim)) => {
+            let deal = claim.deal.and_then(|id| set.deals.get(&id));
+            if deal.is_some_and(|deal| has_news(set, deal, lead)) {
+                let id = lead.external_id.as_deref().unwrap_or("without an id");
+                let note = format!("lead {id}: {NEWS_OF_REPEAT}");
+                set.note(context.delivery, &[note]);
+            }
+            duplicate(set, &claim, lead)
+        }
         (_, None) => create(set, context, index, lead, key.as_ref()),
     };
     if let Some(deal) = deal.filter(|_| lead.action != Action::Delete) {

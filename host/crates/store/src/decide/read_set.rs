@@ -47,7 +47,7 @@ pub struct ReadSet {
     pub first_agents: BTreeSet<WorkspaceId>,
     /// Connections whose quarantine grows, and by how much at most.
     pub quarantine: BTreeMap<ConnectionId, Arriving>,
-    /// The match keys of leads with an external id, with the id: see [`ReadSet::claims_of_persons`].
+    /// What tells the persons of leads with an external id, with the id: see [`ReadSet::claims_of_persons`].
     pub persons: BTreeMap<ClaimKey, (String, BTreeSet<String>)>,
     /// External ids of new deals. A deal of the partner may have one.
     pub external_ids: BTreeSet<ExternalId>,
@@ -351,7 +351,7 @@ impl ReadSet {
                     if let Some(id) = &lead.external_id {
                         let persons = self.persons.entry(key.clone());
                         let (_, persons) = persons.or_insert_with(|| (id.clone(), BTreeSet::new()));
-                        persons.extend(lead.contact_keys.iter().cloned());
+                        persons.extend(lead.told_by());
                     }
                     self.deals_of_claims.insert(key.clone());
                     self.claims.insert(key);
