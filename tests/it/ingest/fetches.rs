@@ -19,6 +19,7 @@ leadhost_tests::on_every_store! {
     a_restart_continues_the_waiting_fetches,
     the_answer_is_stored_before_the_converter_reads_it,
     another_version_completes_the_fetch_of_an_earlier_one,
+    a_converter_that_asks_for_one_fetch_after_another_is_stopped,
     a_delivery_is_stored_although_another_connection_cannot_be_decrypted,
 }
 
@@ -206,6 +207,26 @@ async fn another_version_completes_the_fetch_of_an_earlier_one(on: On) {
     let is_so = old.requests().is_empty();
     assert!(is_so, "the new version fetches from another address");
     assert_eq!(new.requests().len(), 1);
+}
+
+async fn a_converter_that_asks_for_one_fetch_after_another_is_stopped(on: On) {
+    let host = Host::working(on).await;
+    let double = double();
+    let fetch = format!("http://{}/leads", double.address());
+    host.converter(Variant::version("1.0.0").fetch(&fetch).component())
+        .await;
+    let declared = host
+        .declare(&pointer("harm", "fetch-for-ever", &double))
+        .await;
+    let answer = host.deliver(&declared, "harm").await;
+    let delivery = host.delivery(&answer).await.summary.id;
+    host.becomes(delivery, DeliveryStatus::Rejected).await;
+    let stored = host.stored(delivery).await;
+    has!(
+        stored.items[0].message.as_deref().unwrap_or_default(),
+        "asked for more than 4 fetches in a row"
+    );
+    assert_eq!(double.requests().len(), 4);
 }
 
 async fn a_delivery_is_stored_although_another_connection_cannot_be_decrypted(on: On) {

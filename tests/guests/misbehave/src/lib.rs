@@ -166,7 +166,7 @@ impl Converter for Misbehave {
                 notes: Vec::new(),
             }),
             "fetch" | "fetch-and-loop" | "fetch-and-trap" | "fetch-and-fail" | "fetch-leads"
-            | "fetch-twice" => {
+            | "fetch-twice" | "fetch-for-ever" => {
                 let id = delivery.query_field("id").unwrap_or("1").to_owned();
                 Ok(vec![Item::fetch(Some(id), request()?, "state")].into())
             }
@@ -216,7 +216,7 @@ impl Converter for Misbehave {
             "loop" | "fetch-and-loop" => work::for_ever(),
             "fetch-and-trap" => panic!("as asked"),
             "fetch-and-fail" => Err(Failure::give_up("as asked")),
-            "fetch-twice" if completion.hop == 1 => {
+            word if word == "fetch-for-ever" || word == "fetch-twice" && completion.hop == 1 => {
                 let request = HttpRequest::get(&format!("{}/further", variant(2)));
                 let request = request.map_err(|problem| Failure::give_up(problem.message))?;
                 let id = completion.external_id.clone();
