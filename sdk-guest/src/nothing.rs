@@ -117,7 +117,9 @@ fn is_zeros(text: &str, least: usize) -> bool {
         && text.bytes().all(|byte| b"0-{}.".contains(&byte))
 }
 
-const WORDS: [&str; 8] = [
+const WORDS: [&str; 10] = [
+    "n.a",
+    "n.a.",
     "null",
     "undefined",
     "none",
@@ -136,8 +138,11 @@ fn after_word(text: &str) -> Option<&str> {
     {
         return text.split_once(']').map(|(_, rest)| rest);
     }
-    // Go prints it.
-    if let Some(rest) = text.strip_prefix("<no value>") {
+    // Go prints one, and Google Analytics the other.
+    if let Some(rest) = text
+        .strip_prefix("<no value>")
+        .or_else(|| text.strip_prefix("(not set)"))
+    {
         return Some(rest);
     }
     let end = text.find(|c: char| c.is_whitespace() || c == ',');
@@ -245,6 +250,8 @@ mod tests {
             "{name}",
             "undefined {{last}}",
             "<no value>",
+            "(not set)",
+            "N.A.",
             "%name",
             "{$name}",
             "{!Lead.Name}",
