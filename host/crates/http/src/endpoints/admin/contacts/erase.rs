@@ -15,10 +15,11 @@ use leadhost_pipeline::erase::{self, EraseError, ErasureRequest};
 use leadhost_store::{Person, PersonBy};
 
 /// Data that the service cannot know or reach. Every receipt lists it.
-pub(super) const NOT_REACHED: [&str; 4] = [
+pub(super) const NOT_REACHED: [&str; 5] = [
     "backups of the store, and copies that its database keeps (the log of PostgreSQL, replicas)",
     "copies that clients exported before: /v1/export/{entity}/ids shows them what was removed",
     "the person's data that sources, partners and channels keep themselves",
+    "what other people's leads say of the person, such as an address in a referral or a name in a message",
     "data about the person that arrives from now on: a repeat of a known lead does not restore the contact, but its raw delivery is kept for its retention time",
 ];
 
