@@ -12,7 +12,8 @@ pub mod written;
 use std::borrow::Cow;
 
 use rlibphonenumber::{
-    NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumber, PhoneNumberFormat, enums::Region,
+    NumberLengthType, PHONE_NUMBER_UTIL, PhoneNumber, PhoneNumberFormat, PhoneNumberType,
+    enums::Region,
 };
 use serde::{Deserialize, Serialize};
 
@@ -155,18 +156,34 @@ fn resolve(written: &written::WrittenNumber, region: Option<Region>) -> Option<P
             .filter(valid)
             .or_else(|| with_plus().filter(valid))
     };
+    if let Some(number) = found {
+        // Some countries have numbers of any length: there a country code may pass for an area code.
+        let meant = if written.international {
+            without_repeated_code(digits).find(is_mobile)
+        } else if digits.starts_with(&number.country_code.to_string()) {
+            with_plus().filter(is_mobile)
+        } else {
+            None
+        };
+        return meant.filter(|_| !is_mobile(&number)).or(Some(number));
+    }
     let is_possible =
         |number: Option<PhoneNumber>| number.is_some_and(|number| is_plausible(&number));
-    found.or_else(|| {
-        if is_possible(with_plus()) || is_possible(national()) {
-            return None;
-        }
-        // A form's picker put the country's code before a number that has it.
-        let codes = 1..=written::COUNTRY_CODE.min(digits.len() / 2);
-        let twice = codes.filter(|length| digits[..*length] == digits[*length..2 * length]);
-        let once = twice.map(|length| format!("+{}", &digits[length..]));
-        once.filter_map(|number| parse(&number, None)).find(valid)
-    })
+    if is_possible(with_plus()) || is_possible(national()) {
+        return None;
+    }
+    without_repeated_code(digits).find(valid)
+}
+
+fn is_mobile(number: &PhoneNumber) -> bool {
+    number.get_type() == PhoneNumberType::Mobile
+}
+
+/// Returns the numbers that are meant if a form's picker put the country's code before a number that has it.
+fn without_repeated_code(digits: &str) -> impl Iterator<Item = PhoneNumber> {
+    let codes = 1..=written::COUNTRY_CODE.min(digits.len() / 2);
+    let twice = codes.filter(|length| digits[..*length] == digits[*length..2 * length]);
+    twice.filter_map(|length| parse(&format!("+{}", &digits[length..]), None))
 }
 
 /// Adds the ninth digit to an old mobile: otherwise the library takes 55, an area code, for
@@ -335,6 +352,13 @@ mod tests {
         ] {
             brazil(raw, expect);
         }
+        for (raw, expect) in [
+            ("+49 49 151 23456789", "+4915123456789"),
+            ("0049 49 151 23456789", "+4915123456789"),
+            ("+39 39 333 1234567", "+393331234567"),
+        ] {
+            brazil(raw, expect);
+        }
         brazil("+39 393 123 4567", "+393931234567");
         brazil("+49 491 123456", "+49491123456");
         brazil("+49 4921 123456", "+494921123456");
@@ -414,6 +438,20 @@ mod tests {
         brazil("+351 912 345 678", "+351912345678");
         check("912 345 678", "PT", Some("+351912345678"));
         check("020 7183 8750", "gb", Some("+442071838750"));
+        for raw in [
+            "4915123450016",
+            "49 151 23450016",
+            "49-151-23450016",
+            "+49 (0) 151 / 234 500 16",
+            "0049 (0) 151 / 23450016",
+            "+49 0151 / 23450016",
+            "0151 / 234 500 16",
+        ] {
+            check(raw, "DE", Some("+4915123450016"));
+            assert_eq!(all(raw, "DE").len(), 1, "{raw}");
+        }
+        check("04921 123456", "DE", Some("+494921123456"));
+        check("4921 123456", "DE", Some("+494921123456"));
         check("+44 (0)20 7183 8750", "BR", Some("+442071838750"));
         check("2565550142", "US", Some("+12565550142"));
         check("+5511987654321", "", Some("+5511987654321"));

@@ -32,7 +32,13 @@ pub fn bounded(raw: &str) -> String {
     cut.trim_end().to_owned()
 }
 
-/// Returns the parts of a short text that may be phones, between the signs that people put there.
+/// Returns whether these digits may be a whole number: an area code is none, nor one with its country code.
+fn is_enough(digits: &str) -> bool {
+    digits.strip_prefix("00").unwrap_or(digits).len() >= ENOUGH
+}
+
+/// Returns the parts of a short text that may be phones, between the signs that people put there. If one
+/// is too short for a phone, the signs are within one phone.
 pub fn several(raw: &str) -> Vec<String> {
     const MOST: usize = 4 * MAX_CHARACTERS;
     if raw.len() > MOST || raw.contains(CONTEXT) {
@@ -41,7 +47,18 @@ pub fn several(raw: &str) -> Vec<String> {
     let apart = raw.replace('+', "\n+");
     let parts = apart.split(['/', ',', ';', '|', '\n']).map(str::trim);
     let given = parts.filter(|part| !part.is_empty());
-    given.map(str::to_owned).collect()
+    let given: Vec<_> = given.map(str::to_owned).collect();
+    let digits = |part: &String| {
+        part.chars()
+            .filter_map(plain)
+            .filter(char::is_ascii_digit)
+            .collect::<String>()
+    };
+    if given.iter().all(|part| is_enough(&digits(part))) {
+        given
+    } else {
+        Vec::new()
+    }
 }
 
 /// Returns the country that a text names after its number in the way of RFC 3966: a dialling
@@ -152,7 +169,7 @@ fn first_number(text: &str) -> Option<(String, bool, usize)> {
     let mut code = String::new();
     let mut previous = ' ';
     for (index, character) in text.char_indices() {
-        let enough = digits.len() >= ENOUGH;
+        let enough = is_enough(&digits);
         match character {
             '0'..='9' => digits.push(character),
             '+' if digits.is_empty() => plus = true,
