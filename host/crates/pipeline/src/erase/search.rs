@@ -2,11 +2,9 @@
 //! characters between its digits, or by a channel's own id of the person. Names of people are not
 //! searched for, because two people may share them.
 
-use std::borrow::Cow;
-
-use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
+use leadhost_domain::escapes::{self, Decoded};
 use leadhost_domain::json;
 use leadhost_domain::phone::written;
 use leadhost_store::{Person, UnlinkedDelivery};
@@ -70,23 +68,18 @@ impl PersonSearch {
             || self.is_in(&json::decode(&delivery.body))
     }
 
-    /// Searches the text as it is, with percent-encoding decoded, and with JSON escapes decoded.
+    /// Searches the text as it is, and without the escapes of addresses, JSON and HTML.
     fn is_in(&self, text: &str) -> bool {
-        if self.is_plainly_in(text) {
+        let is_in_decoded = || {
+            let decoded = Decoded::new(text.as_bytes()).text;
+            self.is_plainly_in(&String::from_utf8_lossy(&decoded))
+        };
+        if self.is_plainly_in(text) || escapes::may_be_in(text.as_bytes()) && is_in_decoded() {
             return true;
         }
-        if text.contains('%') {
-            let decoded: Cow<'_, str> = percent_decode_str(text).decode_utf8_lossy();
-            if self.is_plainly_in(&decoded) {
-                return true;
-            }
-        }
-        // JSON escapes, or an area code in a field of its own.
-        if text.contains('\\') || is_area(text) {
-            let value: Option<Value> = json::parse(text).ok();
-            return value.is_some_and(|value| self.is_in_value(&value));
-        }
-        false
+        // An area code in a field of its own.
+        let value: Option<Value> = is_area(text).then(|| json::parse(text).ok()).flatten();
+        value.is_some_and(|value| self.is_in_value(&value))
     }
 
     fn is_in_value(&self, value: &Value) -> bool {
@@ -256,6 +249,8 @@ mod tests {
             r#"{"email":"rita\u0040example.com"}"#,
             r#"{"name":"Rita \ud83d","email":"rita\u0040example.com"}"#,
             "email=rita%40example.com",
+            r#"{"foo":"rita&#64;example.com"}"#,
+            r#"{"text":"Oi\nrita&commat;example.com"}"#,
             r#"{"phone":"+55 (11) 98765-4321"}"#,
             r#"{"phone":11987654321}"#,
             r#"{"phone":"011 98765.4321"}"#,
