@@ -677,6 +677,7 @@ mod tests {
             json!({"lead": {"nome": "Ana", "telefone": "11900000001"}, "contact": {"nome": "A.", "email": "a@example.com"}}),
             json!({"lead": ana, "contact": {"nome": "Ana Lima", "telefone": "1130000000"}}),
             json!({"lead": ana, "contact": {"nome": "Lima", "telefone": "+55 11 90000-0001"}}),
+            json!({"contact": {"nome": "Lima", "telefone": "11900000001"}, "lead": {"nome": "Ana", "telefone": "+55 11 90000-0001"}}),
             json!({"telefone": "11900000001", "contact": {"telefone": "11900000002"}}),
             json!({"lead": ana, "client": bia}),
         ] {

@@ -11,6 +11,7 @@ use super::{Operator, TOKEN, workspace};
 leadhost_tests::on_every_store! {
     the_deliveries_of_a_list_are_converted_again_after_they_showed_what_changes,
     the_deliveries_in_quarantine_are_released_together,
+    what_came_first_is_released_first,
     the_heading_and_the_colour_of_a_release_and_a_replay_follow_their_counts,
     a_conversion_that_fails_again_is_no_success,
     deliveries_that_made_nothing_are_only_counted_until_it_is_applied,
@@ -103,6 +104,30 @@ async fn the_deliveries_in_quarantine_are_released_together(on: On) {
     has!(done, "stays in quarantine");
     let list = operator.get("/deliveries?status=quarantined").await;
     assert_eq!(list["deliveries"].list().len(), 1);
+}
+
+async fn what_came_first_is_released_first(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let ids = ["1", "2", "3"];
+    for id in ids {
+        operator.lead(&report, "new-token-1", id).await;
+        operator.host.advance(1).await;
+    }
+    let mut changed = workspace();
+    changed["connections"][0]["secrets"]["token"] = json!("new-token-1");
+    operator.apply(&changed).await.expect(200);
+    let release = json!({"release": true, "apply": true});
+    let path = "/deliveries/replay?status=quarantined";
+    operator.posted(path, &release, 200).await;
+    let key = format!("Bearer {}", report["keys"][0]["key"].text());
+    let export = operator.host.get("/v1/export/deals");
+    let page = export.header("authorization", &key).send().await;
+    let deals = page.expect(200).json()["data"].list().clone();
+    let made: Vec<_> = deals
+        .iter()
+        .map(|deal| deal["external_id"].text())
+        .collect();
+    assert_eq!(made, ids);
 }
 
 /// The heading of a page that says what came of many deliveries.

@@ -7,6 +7,7 @@ leadhost_tests::on_every_store! {
     an_address_whose_keys_fail_is_slowed_and_known_keys_still_work,
     a_client_behind_a_trusted_proxy_is_slowed_alone,
     a_partner_past_its_rate_gets_a_retry_after,
+    access_tokens_count_against_the_rate_of_their_partner,
     a_connection_past_its_rate_gets_a_retry_after_and_others_do_not,
     an_admin_key_past_its_rate_gets_a_retry_after_and_others_do_not,
     a_new_admin_key_is_let_in_whatever_its_address_has_tried,
@@ -78,6 +79,19 @@ async fn a_partner_past_its_rate_gets_a_retry_after(on: On) {
         .send()
         .await
         .expect(200);
+    host.advance(30).await;
+    ask().send().await.expect(200);
+}
+
+async fn access_tokens_count_against_the_rate_of_their_partner(on: On) {
+    let host = Host::start(Options::on(on).with("server.partner_rate", 2)).await;
+    let seeded = host.workspace("demo").await;
+    let ask = || host.get("/tickets").bearer(&seeded.access_token);
+    for _ in 0..2 {
+        ask().send().await.expect(200);
+    }
+    let refused = ask().send().await.expect(429);
+    assert_eq!(refused.header("retry-after"), "30");
     host.advance(30).await;
     ask().send().await.expect(200);
 }

@@ -15,6 +15,7 @@ leadhost_tests::on_every_store! {
     a_fault_that_the_operator_has_to_correct_pauses_the_instance,
     an_unknown_outcome_is_never_repeated,
     a_message_that_waited_too_long_is_given_up,
+    a_message_is_given_up_at_its_time_though_the_provider_asks_to_wait_longer,
     a_contact_who_opted_out_gets_no_further_message,
     a_waiting_message_is_given_up_when_its_contact_opts_out,
 }
@@ -193,6 +194,18 @@ async fn a_message_that_waited_too_long_is_given_up(on: On) {
     let errors = bot.errors().await;
     assert_eq!(errors.len(), 1);
     fields!(errors, {"0.error_code": "expired", "0.message_id": answer.header("x-message-id")});
+}
+
+async fn a_message_is_given_up_at_its_time_though_the_provider_asks_to_wait_longer(on: On) {
+    let mut bot = Bot::new(on, json!({})).await;
+    let file = instance("bot", &refuses(ANA, "transient", 7_200));
+    let file = file.replace("adapter =", "keep_for = \"1h\"\nadapter =");
+    bot.declare(&file).await;
+    let answer = bot.send_to("bot", ANA).await.expect(200);
+    bot.host.pass(3_599).await;
+    bot.stays(&answer, "waiting").await;
+    bot.host.pass(1).await;
+    bot.becomes(&answer, "failed").await;
 }
 
 async fn opts_out(bot: &Bot, phone: &str) {

@@ -566,6 +566,18 @@ pub async fn a_shared_delivery_is_emptied_and_the_other_people_stay(world: &Worl
     assert_eq!(world.all(Entity::Deals).await.len(), 2);
 }
 
+pub async fn a_shared_delivery_without_a_body_loses_its_query_and_its_headers(world: &World) {
+    let request = NewDelivery {
+        body: Vec::new().into(),
+        ..raw(world, "Zulmira")
+    };
+    let both = vec![lead(zulmira(world, "L1")), lead(bento(world, "L2"))];
+    let shared = world.commit_one(world.accept_as(request, both)).await;
+    erase(world, &person(world).await).await;
+    let kept = world.detail(shared.delivery).await.request;
+    assert_eq!((kept.query, kept.headers), (Vec::new(), Vec::new()));
+}
+
 pub async fn data_that_arrives_meanwhile_is_erased_too(world: &World) {
     live(world, zulmira, "Zulmira", PHONE).await;
     let found = person(world).await;

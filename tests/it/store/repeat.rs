@@ -437,6 +437,26 @@ pub async fn a_change_under_a_shared_id_is_of_the_lead_whose_person_it_fits(worl
     assert_eq!(after[0]["id"], json!(ana.deal_id));
 }
 
+pub async fn an_id_of_very_many_people_knows_each_by_any_of_its_contacts(world: &World) {
+    world.bring(person(world, "-", "Ana Souza", ANA)).await;
+    let bia = with_email(person(world, "-", "Bia Lima", BIA), "bia@example.com");
+    let bia = world.bring(bia).await;
+    // So many that hers is no longer among those that are compared.
+    world.advance(1).await;
+    for number in 0..=limits::LEADS_OF_ONE_ID {
+        let phone = format!("+55119000020{number:02}");
+        world.bring(with_phone(world.known_as("-"), &phone)).await;
+    }
+    for repeat in [
+        with_phone(world.known_as("-"), BIA),
+        with_email(world.known_as("-"), "bia@example.com"),
+    ] {
+        let repeat = world.bring(repeat).await;
+        let expect = (ItemStatus::Duplicate, bia.deal_id);
+        assert_eq!((repeat.status, repeat.deal_id), expect);
+    }
+}
+
 pub async fn a_deletion_under_a_shared_id_is_of_its_person_or_of_all(world: &World) {
     let deleted = async || -> BTreeSet<String> {
         let deals = world.all(Entity::Deals).await;

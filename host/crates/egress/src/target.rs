@@ -290,4 +290,30 @@ mod tests {
         };
         assert!(AllowedTarget::check(&plain, &allow).is_err());
     }
+
+    #[test]
+    fn an_entry_for_a_private_address_lets_no_other_host_have_one() {
+        let entry = |authority: &str, private| AllowedHost {
+            scheme: UrlScheme::Https,
+            authority: authority.into(),
+            private,
+        };
+        let allow = [
+            entry("crm.internal", true),
+            entry("graph.example.com", false),
+        ];
+        for (authority, private) in [("crm.internal", true), ("graph.example.com", false)] {
+            let request = HttpRequest {
+                method: "GET".into(),
+                scheme: UrlScheme::Https,
+                authority: authority.into(),
+                path: vec![TextSegment::Literal("/".into())],
+                query: vec![],
+                headers: vec![],
+                body: vec![],
+            };
+            let target = AllowedTarget::check(&request, &allow).expect("it is allowed");
+            assert_eq!(target.place.private, private, "{authority}");
+        }
+    }
 }
