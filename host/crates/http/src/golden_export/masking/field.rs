@@ -82,7 +82,7 @@ static NAMES: Words = Words::new(
 static TEXTS: Words =
     Words::new("coment* comment* mensage* mensaje* message* messaggio nachricht notas obs observ*");
 static OTHERS: Words = Words::new(
-    "*address adresse anschrift birth* calle cep cnh cnpj complemento correo* courriel cpf direcci* dni \
+    "*apikey *secret *token authorization credential* jwt passw* pwd senha *address adresse anschrift birth* calle cep cnh cnpj complemento correo* courriel cpf direcci* dni \
     dob document documento endere* geburt* indirizzo ip ipaddress logradouro *mail *mails nacimiento naissance nascimento \
     handle insta instagram licenseplate linkedin nascita nif passport placa plate skype twitter username plz postal postcode postleitzahl psid remoteaddr rg rua rue ssn strasse street* zip zipcode \
     *clientid *clienteid *contactid *customerid *personid *senderid *userid",
