@@ -411,6 +411,10 @@ fn tell(leaves: &mut [Leaf<'_>], keys: &mut [Leaf<'_>], members: &[(String, usiz
     }
 }
 
+fn is_of_label(word: &str) -> bool {
+    is_label(word) || JOINING.have(word)
+}
+
 /// Elements that show a text, in mails and pages: its words may be labels.
 static HTML: Words = Words::new(
     "a b blockquote body br div em font footer h1 h2 h3 h4 h5 h6 head header html i img li main meta p section small span strong style \
@@ -539,7 +543,13 @@ impl<'t> Markup<'t> {
         if let Some(name) = text.split("; name=\"").nth(1) {
             self.lines = of_field(name.split('"').next().unwrap_or_default());
             self.push_structure(at, text);
-        } else if let (Some((_, value)), Some(_)) = (split, told) {
+        } else if let (Some((name, value)), Some(_)) = (split, told) {
+            let mut words = name.split(|one: char| !one.is_alphanumeric());
+            if words.all(|word| word.is_empty() || is_of_label(&word.to_lowercase())) {
+                self.push_structure(at, name);
+            } else {
+                self.push(at, name, None);
+            }
             self.push(at + text.len() - value.len(), value, told);
             self.lines = told.filter(|told| *told == Personal::Text);
         } else if text.starts_with("Content-") || text.starts_with("--") {
