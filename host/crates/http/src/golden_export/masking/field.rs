@@ -82,7 +82,7 @@ static NAMES: Words = Words::new(
 static TEXTS: Words =
     Words::new("coment* comment* mensage* mensaje* message* messaggio nachricht notas obs observ*");
 static OTHERS: Words = Words::new(
-    "*apikey *secret *token authorization credential* jwt passw* pwd senha *address adresse anschrift birth* calle cep cnh cnpj complemento correo* courriel cpf direcci* dni \
+    "*address adresse anschrift birth* calle cep cnh cnpj complemento correo* courriel cpf direcci* dni \
     dob document documento endere* geburt* indirizzo ip ipaddress logradouro *mail *mails nacimiento naissance nascimento \
     handle insta instagram licenseplate linkedin nascita nif passport placa plate skype twitter username plz postal postcode postleitzahl psid remoteaddr rg rua rue ssn strasse street* zip zipcode \
     *clientid *clienteid *contactid *customerid *personid *senderid *userid",
@@ -92,6 +92,9 @@ static CAPITALS: Words = Words::new(
     "bairro barrio canal categoria category channel cidade city ciudad country estado interes interesse interest label medium origem \
     origen pais país plan plano state subject assunto title titulo título",
 );
+/// Whatever else the name says: `form_token`.
+static CREDENTIALS: Words =
+    Words::new("*apikey *secret *token authorization credential* jwt passw* pwd senha");
 /// The ids of something.
 static IDS: Words = Words::new("id ids");
 
@@ -99,11 +102,15 @@ impl Personal {
     pub fn from_name(name: &str) -> Option<Self> {
         let mut words = words(name);
         let any = |words: &[String], list: &Words| words.iter().any(|word| list.have(word));
-        if any(&words, &OF_NOBODY) {
-            return None;
-        }
+        let is_of_nobody = any(&words, &OF_NOBODY);
         let is_id = any(&words, &IDS);
         words.push(words.concat());
+        if any(&words, &CREDENTIALS) {
+            return Some(Self::Other);
+        }
+        if is_of_nobody {
+            return None;
+        }
         // An e-mail address is also an address, and the phone of a client is not a name.
         let kinds = [
             (&PHONES, Self::Phone),
@@ -211,7 +218,7 @@ mod tests {
         );
         check(
             "E-mail, emailAddress, user_email, cpf, CEP, zip_code, Endereço, street_address, contact_id, userId, ip_address, \
-             data de nascimento, birthDate",
+             data de nascimento, birthDate, form_token, X-Portal-Api-Key",
             Some(Personal::Other),
         );
         check("message, Mensagem, obs, comments", Some(Personal::Text));
