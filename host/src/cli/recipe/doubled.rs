@@ -7,7 +7,9 @@ use leadhost_sdk::path::{Path, Step};
 use leadhost_sdk::serde_json::Value;
 use leadhost_sdk::{list, text_of};
 
-use super::{Expression, Field, Found, Place, Recipe, Sample, below, place_in, text_at};
+use super::{
+    Expression, Field, Found, Line, Place, Recipe, Sample, below, path_of_list, place_in, text_at,
+};
 
 /// The lists that are tried.
 const MOST: usize = 16;
@@ -40,11 +42,12 @@ impl Sample {
         if let [first] = &leads[..]
             && let Some(one) = OnlyOne::find(&body, first, self.is_xml())
             && let Some(doubled) = one.in_a_list(&body, &contacts(&body, &leads))
-            && let found = self.leads_of(&doubled)
+            && let mut found = self.leads_of(&doubled)
             && found.len() > 1
             && found[0].has_contacts_of(first)
             && (one.is_certain || has_id(&found) == has_id(&leads))
         {
+            found[0].lines.extend(one.beside(first));
             return (doubled, found, one.is_key);
         }
         (body, leads, false)
@@ -167,6 +170,31 @@ impl OnlyOne {
             is_key: numbered.is_some(),
             is_certain: certain.is_some(),
         })
+    }
+
+    /// Returns the attributes of a lead that are beside the list, which its leads have in common.
+    fn beside(&self, lead: &Found) -> Vec<Line> {
+        let within = path_of_list(&self.steps[..self.steps.len() - usize::from(self.is_key)]);
+        let is_beside = |path: &str| {
+            let rest = path.strip_prefix(&within);
+            !rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let lines = lead
+            .lines
+            .iter()
+            .filter_map(|line| match (&line.field, &line.value) {
+                (Field::Attribute(_), Expression::Value(place)) => Some((line, place)),
+                _ => None,
+            });
+        let lines = lines.filter(|(_, place)| lead.steps.is_empty() && is_beside(&place.path));
+        let lines = lines.map(|(line, place)| Line {
+            value: Expression::Value(Place {
+                in_body: true,
+                ..place.clone()
+            }),
+            ..line.clone()
+        });
+        lines.collect()
     }
 
     /// Returns the body with a list of it and another person in its place, or in place of the object around its
