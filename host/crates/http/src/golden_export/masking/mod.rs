@@ -1,8 +1,9 @@
 //! Masks the persons of a delivery by shape, so that it can become a golden case: letters become `x`, and
 //! digits other digits. A phone keeps country and area. Masked are the values of its leads, values under
-//! names that look personal, and texts that have one of them, a phone or an e-mail address, however they
-//! are escaped. Everything else stays as it is. Equal values stay equal. A person has to read the result: what
-//! nothing shows to be personal stays.
+//! names that look personal, values that are written as names of people are, and texts that have one of them, a
+//! phone or an e-mail address, however they are escaped. Of damaged JSON, and of a text that became no lead, only
+//! the structure stays. Everything else stays as it is. Equal values stay equal. A person has to read the result:
+//! what nothing shows to be personal stays.
 
 mod field;
 mod leaves;
