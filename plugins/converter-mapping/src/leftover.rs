@@ -7,9 +7,10 @@ use leadhost_sdk::{is_absent, serde_json::Value, text_of};
 
 use crate::body::json_in;
 use crate::fold::fold;
+use crate::guess::is_name;
 use crate::heuristics::is_unread_phone;
 use crate::people::{self, Identity};
-use crate::secrets;
+use crate::{names, secrets};
 
 /// Maximum nesting of JSON texts that are read.
 const MAX_TEXTS: usize = 3;
@@ -26,6 +27,23 @@ pub struct Leftover<'a> {
     trail: Vec<String>,
     texts: usize,
 }
+
+/// Whether a text has two or more words, all of them but those between names with a capital.
+fn is_written_as_name(text: &str) -> bool {
+    const BETWEEN: [&str; 6] = ["da", "das", "de", "do", "dos", "e"];
+    let words = text
+        .split_whitespace()
+        .filter(|word| !BETWEEN.contains(word));
+    let is_one = |word: &str| {
+        let is_letter = |c: char| c.is_alphabetic() || ".,-'’".contains(c);
+        word.starts_with(char::is_uppercase) && word.chars().all(is_letter)
+    };
+    let words: Vec<&str> = words.take(MAX_NAME_WORDS + 1).collect();
+    (2..=MAX_NAME_WORDS).contains(&words.len()) && words.into_iter().all(is_one)
+}
+
+/// Words of the longest name.
+const MAX_NAME_WORDS: usize = 6;
 
 enum Left {
     Whole,
@@ -121,7 +139,7 @@ impl<'a> Leftover<'a> {
                     .filter_map(|(item, left)| left.some_of(item));
                 Left::part(Value::Array(kept.collect()))
             }
-            _ if self.is_contact_of_other(name, value) => self.leave_out(),
+            _ if self.is_value_of_other(name, value) => self.leave_out(),
             Value::String(text) => self.text(name, text, in_business),
             _ => Left::Whole,
         }
@@ -153,17 +171,21 @@ impl<'a> Leftover<'a> {
             && !self.has_used(value)
     }
 
-    /// Whether a text with a contact is under a name for another private person: `telefone_indicado`.
-    fn is_contact_of_other(&self, name: &str, value: &Value) -> bool {
-        let Some(text) = text_of(value) else {
+    /// Whether a contact, a document or a name is under a name for another private person: `telefone_indicado`.
+    fn is_value_of_other(&self, name: &str, value: &Value) -> bool {
+        let mut around = self.trail.iter().map(|name| fold(name));
+        let Some(text) = text_of(value).filter(|_| around.any(|name| people::is_private(&name)))
+        else {
             return false;
         };
-        let number: String = text.chars().filter(|c| !c.is_alphabetic()).collect();
-        (text.contains('@') || is_unread_phone(&fold(name), &number))
-            && self
-                .trail
-                .iter()
-                .any(|name| people::is_private(&fold(name)))
+        let name = fold(name);
+        let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+        let is_sign = |c: &char| c.is_ascii_digit() || " +-().".contains(*c);
+        let number: String = text.chars().filter(is_sign).collect();
+        let is_person = || has(names::DOCUMENTS) || is_name(&name) || is_written_as_name(&text);
+        text.contains('@')
+            || is_unread_phone(&name, &number)
+            || (!has(names::OF_NO_PERSON) && !text.contains("://") && is_person())
     }
 
     fn is_used(&self, value: &Value) -> bool {

@@ -820,7 +820,9 @@ pub const OTHERS: &[&str] = &[
     "escritorio",
     "branch",
     "conjuge",
+    "conyuge",
     "spouse",
+    "emergenc",
     "organizer",
     "organizador",
     "creator",
@@ -838,8 +840,40 @@ pub const OTHERS: &[&str] = &[
 /// Parts of such names that refer to a private person rather than the advertiser or
 /// its staff. `owner` is not one: in a CRM it is the salesperson.
 pub const PRIVATE: &[&str] = &[
-    "propriet", "dono", "duen", "landlord", "friend", "amigo", "referr", "indica", "conjuge",
+    "propriet",
+    "dono",
+    "duen",
+    "landlord",
+    "friend",
+    "amigo",
+    "referr",
+    "indica",
+    "indicou",
+    "conjuge",
+    "conyuge",
     "spouse",
+    "emergenc",
+    "fiador",
+    "avalista",
+    "guarantor",
+];
+
+/// Parts of the names of documents and dates that are a person's.
+pub const DOCUMENTS: &[&str] = &[
+    "cpf",
+    "documento",
+    "document",
+    "passport",
+    "passaporte",
+    "nascimento",
+    "birth",
+    "nacimiento",
+];
+
+/// Parts of names that ask for no person, although they name one: `referral_source`.
+pub const OF_NO_PERSON: &[&str] = &[
+    "source", "origem", "origen", "canal", "channel", "tipo", "type", "campan", "campaign", "url",
+    "code", "codigo",
 ];
 
 /// Objects that are not a person, though they may have a phone or an address.

@@ -14,6 +14,7 @@ leadhost_tests::on_every_store! {
     a_viewer_captures_nothing_and_each_capture_is_in_the_audit,
     a_delivery_becomes_a_golden_case_without_its_person,
     a_delivery_that_is_no_golden_case_is_refused_with_the_reason,
+    a_credential_that_nothing_declares_is_kept_and_not_shown,
 }
 
 /// A host that has converted one lead, and the delivery's id.
@@ -156,4 +157,26 @@ async fn a_delivery_that_is_no_golden_case_is_refused_with_the_reason(on: On) {
     let id = list["deliveries"][0]["id"].text();
     let refused = export(id).await.expect(409).json();
     has!(refused["error"], "not text", "--raw");
+}
+
+async fn a_credential_that_nothing_declares_is_kept_and_not_shown(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    let connection = report["connections"]["form"].text();
+    let ask = operator.host.post(&format!("/ingest-lead/{connection}"));
+    let ask = ask
+        .header("x-token", TOKEN)
+        .header("x-portal-secret", "made-up-1");
+    let page = "https://a.example/?access_token=made-up-2";
+    let body = json!({"id": "L1", "name": "Ada Prado", "phone": "11 98765-4321", "token": "made-up-3", "page": page});
+    let answer = ask.json(&body).send().await.expect(200).json();
+    let id = answer["deliveryId"].text();
+    let shown = operator.get(&format!("/deliveries/{id}")).await;
+    let golden = format!("/deliveries/{id}/golden");
+    let exported = operator.posted(&golden, &json!({}), 200).await;
+    for secret in ["made-up-1", "made-up-2", "made-up-3"] {
+        assert!(operator.host.keeps(secret).await, "{secret}");
+        lacks!(shown.to_string(), secret);
+        lacks!(exported.to_string(), secret);
+    }
+    has!(shown.to_string(), "Ada Prado", "***");
 }

@@ -49,6 +49,37 @@ const FIELDS: [&str; 13] = [
     "hub.verify_token",
 ];
 
+/// Members of a body that carry credentials, beside [`FIELDS`]. A converter may read one, as the id of a form's
+/// answers in `token`, so it stays stored and is only not shown.
+const MEMBERS: [&str; 14] = [
+    "accesstoken",
+    "refresh_token",
+    "refreshtoken",
+    "session_token",
+    "id_token",
+    "authtoken",
+    "clientsecret",
+    "app_secret",
+    "private_key",
+    "google_key",
+    "x-api-key",
+    "passwd",
+    "senha",
+    "authorization",
+];
+
+/// Words in the names of headers and of query fields that carry credentials.
+const WORDS: [&str; 8] = [
+    "apikey",
+    "authorization",
+    "credential",
+    "jwt",
+    "password",
+    "secret",
+    "senha",
+    "token",
+];
+
 /// Shorter secrets are not searched for by value: they would mask ordinary text.
 const SHORTEST: usize = 6;
 
@@ -220,6 +251,68 @@ impl<'s> Mask<'s> {
         });
         named.or(masked)
     }
+}
+
+/// Masks what a person is shown of a stored request: values under the usual names of credentials, whether a
+/// converter declares them or not.
+pub fn hide_credentials(query: &mut Pairs, headers: &mut Pairs, body: &mut DeliveryBody) {
+    for (name, value) in query.iter_mut().chain(headers) {
+        let name = name
+            .to_ascii_lowercase()
+            .replace("api-key", "apikey")
+            .replace("api_key", "apikey");
+        let mut words = name.split(|one: char| !one.is_alphanumeric());
+        if words.any(|word| WORDS.contains(&word)) {
+            MASK.clone_into(value);
+        } else if let Some(masked) = in_addresses(value.as_bytes()) {
+            *value = String::from_utf8_lossy(&masked).into_owned();
+        }
+    }
+    if let Some(masked) = in_addresses(body) {
+        *body = masked.into();
+    }
+    let members = FIELDS.into_iter().chain(MEMBERS);
+    let members = members.map(|name| ValueLocation {
+        place: Place::Json,
+        name: name.to_owned(),
+    });
+    if let Some(masked) = Mask::new(&Secrets::default()).body(body, &members.collect::<Vec<_>>()) {
+        *body = masked.into();
+    }
+}
+
+/// Masks credentials in the queries of addresses within a text, and in elements of XML. `None`: there are none.
+fn in_addresses(text: &[u8]) -> Option<Vec<u8>> {
+    let decoded = Decoded::new(text);
+    let lower = decoded.text.to_ascii_lowercase();
+    let mut places = Vec::new();
+    for name in FIELDS.into_iter().chain(MEMBERS) {
+        for at in memmem::find_iter(&lower, name) {
+            let from = at + name.len() + 1;
+            let around = (
+                at.checked_sub(1).map(|before| lower[before]),
+                lower.get(from - 1),
+            );
+            let ends: &[u8] = match around {
+                (Some(b'?' | b'&' | b';' | b'#'), Some(b'=')) => b"?&;#\"'<> \t\r\n\\)",
+                (Some(b'<' | b':'), Some(b'>')) => b"<",
+                _ => continue,
+            };
+            let length = lower[from..].iter().position(|byte| ends.contains(byte));
+            let end = length.map_or(lower.len(), |length| from + length);
+            if end > from {
+                places.push(decoded.written(from..end));
+            }
+        }
+    }
+    places.sort_by_key(|place| place.start);
+    let mut until = 0;
+    places.retain(|place| {
+        let is_free = place.start >= until;
+        until = until.max(place.end);
+        is_free
+    });
+    replaced(text, places.into_iter())
 }
 
 /// Returns the bytes with the mask at these places, which are in their order. `None`: there are none.
@@ -441,6 +534,63 @@ mod tests {
         let held = br#"{"key":"hunter2hunter2"}"#;
         let masked = body(held, &[], &secrets).expect("a mask");
         assert_eq!(masked, br#"{"key":"***"}"#);
+    }
+
+    #[test]
+    fn credentials_that_nothing_declares_are_not_shown() {
+        let shown = |text: &str| {
+            let mut body = text.as_bytes().to_vec().into();
+            hide_credentials(&mut Pairs::new(), &mut Pairs::new(), &mut body);
+            String::from_utf8(body.to_vec()).expect("text")
+        };
+        for (text, expect) in [
+            (
+                r#"{"a": {"Token": "made-up"}, "tokens": "7"}"#,
+                r#"{"a": {"Token": "***"}, "tokens": "7"}"#,
+            ),
+            (
+                r#"{"page": "https://a.example/?x=1&access_token=made-up&y=2#token=made-up"}"#,
+                r#"{"page": "https://a.example/?x=1&access_token=***&y=2#token=***"}"#,
+            ),
+            (
+                r#"{"page": "https:\/\/a.example\/?access_token\u003dmade-up\u0026y=2"}"#,
+                r#"{"page": "https:\/\/a.example\/?access_token\u003d***\u0026y=2"}"#,
+            ),
+            (
+                "page=https%3A%2F%2Fa.example%3Faccess_token%3Dmade-up&token=made-up&nome=Ana",
+                "page=https%3A%2F%2Fa.example%3Faccess_token%3D***&token=***&nome=Ana",
+            ),
+            (
+                "<lead><token>made-up?token=x</token><nome>Ana</nome></lead>",
+                "<lead><token>***</token><nome>Ana</nome></lead>",
+            ),
+        ] {
+            assert_eq!(shown(text), expect);
+        }
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut query = vec![
+            pair("form_token", "made-up"),
+            pair("page", "https://a.example/?token=made-up"),
+        ];
+        let mut headers = vec![
+            pair("X-Portal-Secret", "made-up"),
+            pair("X-Portal-Api-Key", "made-up"),
+            pair("x-signature", "0f"),
+        ];
+        hide_credentials(
+            &mut query,
+            &mut headers,
+            &mut DeliveryBody::from(Vec::new()),
+        );
+        let values: Vec<_> = query
+            .iter()
+            .chain(&headers)
+            .map(|(_, value)| value.as_str())
+            .collect();
+        assert_eq!(
+            values,
+            [MASK, "https://a.example/?token=***", MASK, MASK, "0f"]
+        );
     }
 
     #[test]

@@ -72,8 +72,7 @@ fn config_of(recipe: &Recipe) -> Value {
     }
     let mut config = json!({"fields": fields});
     if !recipe.leads.is_empty() {
-        let list = recipe.leads.trim_end_matches("[*]");
-        config["items"] = json!([format!("{list}[*]")]);
+        config["items"] = json!([recipe.leads]);
     }
     config
 }
@@ -168,7 +167,9 @@ fn check(name: &str, value: &str) -> Option<(&'static str, Value)> {
 
 #[cfg(test)]
 mod tests {
+    use converter_mapping::Mapping;
     use leadhost_golden::Call;
+    use leadhost_sdk::testing;
 
     use super::*;
 
@@ -190,7 +191,7 @@ mod tests {
         let config = &connection["config"];
         assert_eq!(connection["plugin"].as_str(), Some("mapping"));
         assert!(connection.get("checks").is_none() && config.get("explain").is_none());
-        assert_eq!(config["items"][0].as_str(), Some("leads[*]"));
+        assert_eq!(config["items"][0].as_str(), Some("leads"));
         let fields = &config["fields"];
         assert_eq!(fields["externalId"].as_str(), Some("id"));
         assert_eq!(fields["source"].as_str(), Some("$.form"));
@@ -207,9 +208,53 @@ mod tests {
         let body = r#"{"batch": [{"person": {"core": {"firstname": {"value": "Ana"}, "mobile": {"value": "+55 11 90000-0701"}}}}]}"#;
         let entry = entry_of(body, &[], json!({}));
         let config = &entry["connections"][0]["config"];
-        assert_eq!(config["items"][0].as_str(), Some("batch[*]"));
+        assert_eq!(config["items"][0].as_str(), Some("batch"));
         let phones = config["fields"]["phones"].as_str();
         assert_eq!(phones, Some("person.core.mobile.value"));
+    }
+
+    #[test]
+    fn the_entry_of_one_lead_converts_two() {
+        let person = |name: &str, number: &str| json!({"firstname": {"value": name}, "mobile": {"value": number}});
+        let (ana, rui) = (
+            person("Ana", "+5511900000701"),
+            person("Rui", "+5521900000802"),
+        );
+        let xml = |people: &[(&str, &str)]| {
+            let people = people.iter().map(|(name, phone)| {
+                format!("<entry><who><nome>{name}</nome><fone>{phone}</fone></who></entry>")
+            });
+            format!("<entries>{}</entries>", people.collect::<String>())
+        };
+        let people = [("Ana", "11900000701"), ("Rui", "21900000802")];
+        for (one, two) in [
+            (
+                json!({"leads": {"k1": ana}}).to_string(),
+                json!({"leads": {"k1": ana, "k2": rui}}).to_string(),
+            ),
+            (
+                json!({"leads": ana}).to_string(),
+                json!({"leads": [ana, rui]}).to_string(),
+            ),
+            (
+                json!({"leads": [ana]}).to_string(),
+                json!({"leads": [ana, rui]}).to_string(),
+            ),
+            (xml(&people[..1]), xml(&people)),
+        ] {
+            let entry = entry_of(&one, &[], json!({}));
+            let config = &entry["connections"][0]["config"];
+            for (body, expect) in [(&one, &["Ana"][..]), (&two, &["Ana", "Rui"])] {
+                let mut case = Case::new("read", Call::Convert);
+                case.body = body.as_bytes().to_vec();
+                case.delivery.config = serde_json::to_value(config).expect("JSON");
+                let answer = testing::answer::<Mapping>(&case);
+                let items = answer["ok"]["items"].as_array().expect("items").iter();
+                let names = items.map(|item| item["outcome"]["lead"]["name"].as_str());
+                let expect = expect.iter().map(|name| Some(*name));
+                assert!(names.eq(expect), "{body}: {config} {answer}");
+            }
+        }
     }
 
     #[test]

@@ -125,22 +125,37 @@ pub fn find(case: &Case, config: &Value) -> Result<Recipe, String> {
             ..Recipe::default()
         });
     }
-    let (body, leads) = sample.with_second_leads(body, leads);
+    let (body, leads, are_keys) = sample.with_second_leads(body, leads);
+    let path = path_of_list(leads.first().map_or(&[], |lead| &lead.steps));
+    let items = list(&body, &path);
+    let is_outside = |lead: &&Found| {
+        !items
+            .iter()
+            .any(|item| std::ptr::eq(*item, lead.item(&body)))
+    };
+    if let Some(outside) = leads.iter().find(is_outside) {
+        let outside = path_of_list(&outside.steps);
+        return Ok(Recipe {
+            no_lead: Some(format!(
+                "it has leads in several places, and no path leads to all of them: `{path}` and `{outside}`"
+            )),
+            ..Recipe::default()
+        });
+    }
     let mut leads = leads.into_iter();
     let first = leads.next().unwrap_or_default();
     let mut recipe = Recipe {
-        leads: path_of_list(&first.steps),
+        leads: path,
         lines: first.lines,
         no_lead: None,
     };
-    let alike = leads.filter(|lead| path_of_list(&lead.steps) == recipe.leads);
-    for line in alike.flat_map(|lead| lead.lines).collect::<Vec<_>>() {
+    for line in leads.flat_map(|lead| lead.lines) {
         recipe.add(line);
     }
     blank::add_lines(&mut recipe, &sample, &body, &first.steps);
     sample.keep_apart(&mut recipe, &body);
-    if first.steps.is_empty() && case.body.trim_ascii_start().starts_with(b"<") {
-        recipe.list_elements(&body);
+    if are_keys {
+        recipe.leads = joined(&recipe.leads, "[*]");
     }
     Ok(recipe)
 }
@@ -157,6 +172,10 @@ impl Sample {
         config["explain"] = true.into();
         let case = case.clone();
         Self { case, config }
+    }
+
+    fn is_xml(&self) -> bool {
+        self.case.body.trim_ascii_start().starts_with(b"<")
     }
 
     fn config(&self) -> Result<converter_mapping::Config, String> {
@@ -189,6 +208,20 @@ struct Found {
 }
 
 impl Found {
+    fn has_contacts_of(&self, other: &Self) -> bool {
+        let contacts = |found: &Self| {
+            let lead = found.lead.clone()?;
+            Some((lead.name, lead.phones, lead.emails))
+        };
+        contacts(self) == contacts(other)
+    }
+
+    fn item<'b>(&self, body: &'b Value) -> &'b Value {
+        self.steps
+            .iter()
+            .fold(body, |value, step| below(value, step))
+    }
+
     /// Returns the leads of a body that are explained.
     fn all(body: &Value, read: &Conversion) -> Vec<Self> {
         let noted = json!({"notes": read.notes});
@@ -212,23 +245,6 @@ impl Found {
         });
         leads.collect()
     }
-}
-
-/// Returns the path of the elements of a list in XML that has one: `leads.lead`. With one element it looks like
-/// an object.
-fn only_element(body: &Value) -> Option<String> {
-    let mut roots = body.as_object()?.iter();
-    let ((root, inner), None) = (roots.next()?, roots.next()) else {
-        return None;
-    };
-    let fields = inner.as_object()?.iter();
-    let mut elements = fields.filter(|(name, _)| !name.starts_with(['@', '#']));
-    let ((element, one), None) = (elements.next()?, elements.next()) else {
-        return None;
-    };
-    let is_list_of = root.to_lowercase().starts_with(&element.to_lowercase());
-    (is_list_of && root.len() > element.len() && one.is_object())
-        .then(|| joined(&key(root), &key(element)))
 }
 
 impl Recipe {
@@ -260,27 +276,6 @@ impl Recipe {
             .partition_point(|known| known.field.kind() <= kind);
         self.lines.insert(at, line);
         true
-    }
-
-    fn list_elements(&mut self, body: &Value) {
-        let Some(list) = only_element(body) else {
-            return;
-        };
-        let within = format!("{list}.");
-        for place in self
-            .lines
-            .iter_mut()
-            .flat_map(|line| line.value.places_mut())
-        {
-            if place.in_body {
-                continue;
-            }
-            match place.path.strip_prefix(&within) {
-                Some(path) => place.path = path.to_owned(),
-                None => place.in_body = true,
-            }
-        }
-        self.leads = list;
     }
 
     /// The texts by which paths find their elements, as the questions of a form.
@@ -376,27 +371,6 @@ impl Expression {
                 .flatten()
                 .collect(),
             Self::Unknown(_) => Vec::new(),
-        }
-    }
-
-    fn places_mut(&mut self) -> Vec<&mut Place> {
-        match self {
-            Self::Text(place)
-            | Self::Email(place)
-            | Self::Each(place)
-            | Self::Yes(place)
-            | Self::Value(place) => vec![place],
-            Self::Join(places) | Self::Time(places) | Self::Unknown(places) => {
-                places.iter_mut().collect()
-            }
-            Self::Phone {
-                number,
-                area,
-                country,
-            } => [Some(number), area.as_mut(), country.as_mut()]
-                .into_iter()
-                .flatten()
-                .collect(),
         }
     }
 
@@ -750,7 +724,7 @@ mod tests {
 
     #[test]
     fn the_paths_of_one_lead_in_a_list_hold_for_two() {
-        let shapes: [(&str, Shape); 4] = [
+        let shapes: [(&str, Shape); 6] = [
             (
                 "a list",
                 |people| json!({"batch": inside("person", people)}),
@@ -764,11 +738,60 @@ mod tests {
                 |people| json!({"groups": [{"batch": inside("person", people)}]}),
             ),
             ("leads", |people| json!({"leads": people})),
+            ("one lead in place of a list", |people| match people {
+                [one] => json!({"form": 7, "leads": one}),
+                people => json!({"form": 7, "leads": people}),
+            }),
+            ("numbered keys", |people| {
+                let people = people.iter().enumerate();
+                let people = people.map(|(at, one)| (format!("k{}", at + 1), one.clone()));
+                json!({"id": "evt-1", "leads": people.collect::<serde_json::Map<_, _>>()})
+            }),
         ];
         for (name, shape) in shapes {
             let expect = [["+55 11 90000-0701"], ["+55 21 90000-0802"]];
             assert_eq!(phones_of_two(shape), expect, "{name}");
         }
+    }
+
+    #[test]
+    fn the_paths_of_one_element_of_xml_hold_for_two() {
+        for (before, element, after) in [
+            ("<entries>", "entry", "</entries>"),
+            ("<entries n='1'><form>x</form>", "entry", "</entries>"),
+            ("<reply><ok>1</ok><entries>", "entry", "</entries></reply>"),
+            ("<data>", "prospect", "</data>"),
+        ] {
+            let body = |people: &[(&str, &str)]| {
+                let people = people.iter().map(|(name, phone)| {
+                    format!("<{element}><nome>{name}</nome><fone>{phone}</fone></{element}>")
+                });
+                format!("{before}{}{after}", people.collect::<String>())
+            };
+            let people = [("Ana", "11900000701"), ("Rui", "21900000802")];
+            let recipe = found(&body(&people[..1]));
+            let answer = answer(&recipe, &case(&body(&people)));
+            let items = answer["ok"]["items"].as_array().expect("items").iter();
+            let leads = items.map(|item| &item["outcome"]["lead"]);
+            let leads: Vec<_> = leads.map(|lead| (&lead["name"], &lead["phones"])).collect();
+            let names: Vec<_> = leads.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, [Some("Ana"), Some("Rui")], "{before}: {recipe:#?}");
+            let is_one = |phones: &Value| phones.as_array().is_some_and(|list| list.len() == 1);
+            assert!(leads.iter().all(|(_, phones)| is_one(phones)), "{leads:?}");
+        }
+    }
+
+    #[test]
+    fn leads_in_places_that_no_path_joins_are_refused_with_the_places() {
+        let recipe = found(
+            r#"{"a": {"leads": [{"nome": "Ana", "fone": "11900000001"}]}, "b": {"leads": [{"nome": "Bia", "fone": "11900000002"}]}}"#,
+        );
+        let why = recipe.no_lead.unwrap_or_default();
+        assert!(
+            why.contains("`a.leads`") && why.contains("`b.leads`"),
+            "{why}"
+        );
+        assert_eq!(recipe.lines, []);
     }
 
     #[test]

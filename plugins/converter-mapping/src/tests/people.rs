@@ -440,6 +440,44 @@ fn answers_of_other_people_do_not_become_attributes() {
         let asked = json!([{"question": name, "answer": "11900000041"}]);
         left_out(&with_own("answers", asked), &[name]);
     }
+    for (name, value, place) in [
+        (
+            "emergency_contact",
+            json!("Ana Prado 11900000041"),
+            "emergency_contact",
+        ),
+        (
+            "contato de emergência",
+            json!("Ana Prado, (11) 90000-0041"),
+            "contato de emergência",
+        ),
+        (
+            "conjuge",
+            json!({"cpf": "111.444.777-35", "renda": 5}),
+            "conjuge.cpf",
+        ),
+        ("indicado_por", json!("Ana Prado"), "indicado_por"),
+        ("Quem indicou?", json!("Dra. Ana da Luz"), "Quem indicou?"),
+        (
+            "referrer",
+            json!({"first_name": "Ana", "since": "2024"}),
+            "referrer.first_name",
+        ),
+    ] {
+        left_out(&with_own(name, value), &[place]);
+    }
+    for (name, value) in [
+        ("referrer", json!("https://a.example/Ana")),
+        ("referral_source", json!("Facebook Ads")),
+        ("proprietario", json!("Sim")),
+        ("indicado_por", json!("Google")),
+    ] {
+        let (items, notes) = converted(json!({}), &with_own(name, value).to_string());
+        assert!(
+            items[0]["lead"].is_object() && notes.is_empty(),
+            "{name}: {items:?} {notes:?}"
+        );
+    }
     // Answers of the lead, and answers of no person, stay.
     for own in [
         json!([{"question": "Nome", "answer": "Caio"}, {"question": "Telefone", "answer": "(11) 90000-0043"}]),

@@ -39,6 +39,7 @@ fn persons(capture: &CaptureView, patience: Option<Patience>) -> Result<Persons,
     let mut persons = Persons::with_patience(patience);
     let outcome = capture.outcome.as_ref();
     let items = outcome.and_then(|outcome| outcome.items.as_ref());
+    persons.is_unread = items.is_none_or(Vec::is_empty);
     for (name, values) in items.into_iter().flatten().flat_map(|item| &item.fields) {
         for value in values {
             persons.learn(name, value);
@@ -417,6 +418,47 @@ mod tests {
         let raw = ExportedCases::new(&capture, &connection, true, None).expect("it is text");
         let (case, _) = raw.cases("one").expect("in time").remove(0);
         assert_eq!(case.delivery.headers, capture.request.headers);
+    }
+
+    #[test]
+    fn a_body_that_became_no_lead_keeps_only_its_structure() {
+        let (mut capture, connection) = captured();
+        for (content_type, body, expect) in [
+            (
+                "text/csv",
+                "id;nome;obs\n7;\"Ximenia; Lua\";quer 2\n",
+                "id;nome;obs\n9;\"Xxxxxxx; Xxx\";xxxx 9\n",
+            ),
+            (
+                "application/json",
+                r#"{"id": 7, "quem": {"nome": "Ximenia", "q": ["Lua"#,
+                r#"{"id": 9, "quem": {"nome": "Xxxxxxx", "q": ["Xxx"#,
+            ),
+            (
+                "text/xml",
+                "<?xml version='1.0'?><l xmlns:a='http://a.example/'><a:q k='Lua'>quer</a:q><!-- Lua --></l>",
+                "<?xml version='9.9'?><l xmlns:a='http://a.example/'><a:q k='Xxx'>xxxx</a:q><!-- Xxx --></l>",
+            ),
+            (
+                "multipart/form-data; boundary=b-1",
+                "--b-1\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\nOi Lua\r\n--b-1--\r\n",
+                "--b-9\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\nXx Xxx\r\n--b-9--\r\n",
+            ),
+            (
+                "text/plain",
+                "Nome completo: Lua\nsou Ximenia, telefone: 11987654321\nbye",
+                "Nome completo: Xxx\nxxx Xxxxxxx, xxxxxxxx: 99999999999\nxxx",
+            ),
+        ] {
+            capture.request.body = Some(body.to_owned());
+            capture.request.headers = vec![("Content-Type".to_owned(), content_type.to_owned())];
+            let exported =
+                ExportedCases::new(&capture, &connection, false, None).expect("it is text");
+            let (case, _) = exported.cases("one").expect("in time").remove(0);
+            let masked = String::from_utf8(case.body).expect("text");
+            let masked = masked.replace(|one: char| one.is_ascii_digit(), "9");
+            assert_eq!(masked, expect);
+        }
     }
 
     #[test]

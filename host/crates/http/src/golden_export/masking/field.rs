@@ -63,10 +63,10 @@ static OF_NOBODY: Words = Words::new(
 /// Words of labels and of test submissions, which some people type as a name.
 static LABELS: Words = Words::new(
     "address apelidos apellidos assunto celular celulares comentario comentário comentarios comentários comment comments completo \
-    contact contato correo customer data demo direccion dirección dummy email emails endereco endereço example exemplo fone full first last \
+    bairro cidade city contact contato correo country customer data demo direccion dirección dummy email emails endereco endereço estado example exemplo fone full first last \
     lead leads login mail mensagem mensagens mensaje mensajes message messages mobile movil móvil name nascimento nombre nombres nome number \
     observacao observação observacoes observações observaciones pessoa phone telefon telefone telefones telefono teléfono telefonos \
-    teléfonos telemovel telemóvel test teste testing user usuario usuário whatsapp",
+    teléfonos telemovel telemóvel test teste testing state user usuario usuário whatsapp",
 );
 static PHONES: Words = Words::new(
     "cel cell cellphone cellulare cels celular* contactnumber fax *fone *fones gsm handy* mobil mobile* \
@@ -74,16 +74,27 @@ static PHONES: Words = Words::new(
     tlm waid whats* wpp zap",
 );
 static NAMES: Words = Words::new(
-    "apelido apellido* cliente comprador interessado *name names nom nombre* *nome person prenom prénom remetente sender",
+    "apelido apellido* cliente comprador interessado *name names nom nombre* *nome person prenom prénom remetente sender \
+    *edby *dapor *dopor agente amig* avalista broker conjug* cônjug* contactperson corretor* dueñ* esposa esposo fiador* friend guardian hijo husband \
+    indicação indicacao indicad* indicou landlord marido owner padre pai parent parente propriet* referente referido* referred \
+    referrer responsable responsavel responsável seller solicitante spouse testemunha vended* wife mae mãe madre mother father",
 );
 static TEXTS: Words =
     Words::new("coment* comment* mensage* mensaje* message* messaggio nachricht notas obs observ*");
 static OTHERS: Words = Words::new(
     "*address adresse anschrift birth* calle cep cnh cnpj complemento correo* courriel cpf direcci* dni \
     dob document documento endere* geburt* indirizzo ip ipaddress logradouro *mail *mails nacimiento naissance nascimento \
-    nascita nif passport plz postal postcode postleitzahl psid remoteaddr rg rua rue ssn strasse street* zip zipcode \
+    handle insta instagram licenseplate linkedin nascita nif passport placa plate skype twitter username plz postal postcode postleitzahl psid remoteaddr rg rua rue ssn strasse street* zip zipcode \
     *clientid *clienteid *contactid *customerid *personid *senderid *userid",
 );
+/// Beside [`OF_NOBODY`], what is written as the names of people are, such as the name of a city.
+static CAPITALS: Words = Words::new(
+    "bairro barrio canal categoria category channel cidade city ciudad country estado interes interesse interest label medium origem \
+    origen pais país plan plano state subject assunto title titulo título",
+);
+/// Whatever else the name says: `form_token`.
+static CREDENTIALS: Words =
+    Words::new("*apikey *secret *token authorization credential* jwt passw* pwd senha");
 /// The ids of something.
 static IDS: Words = Words::new("id ids");
 
@@ -91,11 +102,15 @@ impl Personal {
     pub fn from_name(name: &str) -> Option<Self> {
         let mut words = words(name);
         let any = |words: &[String], list: &Words| words.iter().any(|word| list.have(word));
-        if any(&words, &OF_NOBODY) {
-            return None;
-        }
+        let is_of_nobody = any(&words, &OF_NOBODY);
         let is_id = any(&words, &IDS);
         words.push(words.concat());
+        if any(&words, &CREDENTIALS) {
+            return Some(Self::Other);
+        }
+        if is_of_nobody {
+            return None;
+        }
         // An e-mail address is also an address, and the phone of a client is not a name.
         let kinds = [
             (&PHONES, Self::Phone),
@@ -109,6 +124,12 @@ impl Personal {
         let is_persons = kind == Self::Other || words.iter().any(|word| word == "waid");
         (!is_id || is_persons).then_some(kind)
     }
+}
+
+/// Returns whether a text in a field of this name, written like the name of a person, is one of something else.
+pub fn is_of_nobody(name: &str) -> bool {
+    let mut words = words(name).into_iter();
+    words.any(|word| OF_NOBODY.have(&word) || CAPITALS.have(&word))
 }
 
 /// Returns whether a word, in lower case, says what a field is: it names no person. It is a whole word or two
@@ -131,7 +152,7 @@ pub fn is_label(word: &str) -> bool {
 }
 
 /// Splits a name into its words: `leadPhone-Number` into `lead`, `phone` and `number`.
-fn words(name: &str) -> Vec<String> {
+pub fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
     for one in name.chars().take(LONGEST) {
@@ -187,7 +208,7 @@ mod tests {
             }
         };
         check(
-            "name, Nome completo, first_name, leadName, contact.name, fullName, prénom, nom, Nachname, cognome",
+            "indicado_por, referredBy, Quem indicou, corretor, cônjuge, owner, name, Nome completo, first_name, leadName, contact.name, fullName, prénom, nom, Nachname, cognome",
             Some(Personal::Name),
         );
         check(
@@ -197,12 +218,13 @@ mod tests {
         );
         check(
             "E-mail, emailAddress, user_email, cpf, CEP, zip_code, Endereço, street_address, contact_id, userId, ip_address, \
-             data de nascimento, birthDate",
+             data de nascimento, birthDate, form_token, X-Portal-Api-Key",
             Some(Personal::Other),
         );
         check("message, Mensagem, obs, comments", Some(Personal::Text));
         check(
-            ", id, lead_id, form_name, listing, phone_number_id, phone_type, utm_source, message_id, price, immobilie",
+            ", id, lead_id, form_name, listing, phone_number_id, phone_type, utm_source, message_id, price, immobilie, \
+             sort_by, valor_por_m2, owner_id, referral_source",
             None,
         );
     }

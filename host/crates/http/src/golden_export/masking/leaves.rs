@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use super::field::{Personal, Words, is_label};
-use super::{JOINING, is_number_of_person};
+use super::field::{Personal, Words, is_label, is_of_nobody};
+use super::{JOINING, TITLES, is_number_of_person};
 use leadhost_domain::json;
 
 /// A value in a body.
@@ -23,6 +23,8 @@ pub struct Leaf<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LeafForm {
     JsonText,
+    /// A text that is no name of a person, however it is written.
+    JsonLabel,
     JsonNumber,
     /// The name of a member, which may be a value itself.
     JsonKey,
@@ -32,6 +34,8 @@ enum LeafForm {
     FormKey,
     /// A part of a text, with other parts around it.
     Part,
+    /// A text that says what others are: the headings of a table, a header of a multipart.
+    Structure,
 }
 
 impl<'t> Leaf<'t> {
@@ -51,9 +55,11 @@ impl<'t> Leaf<'t> {
 
     pub fn write(&self, value: &str) -> String {
         match self.form {
-            LeafForm::JsonText | LeafForm::JsonKey => serde_json::Value::from(value).to_string(),
+            LeafForm::JsonText | LeafForm::JsonLabel | LeafForm::JsonKey => {
+                serde_json::Value::from(value).to_string()
+            }
             LeafForm::JsonNumber => value.replace(['x', 'X'], "e"),
-            LeafForm::Part => value.to_owned(),
+            LeafForm::Part | LeafForm::Structure => value.to_owned(),
             LeafForm::Form | LeafForm::FormKey => {
                 form_urlencoded::byte_serialize(value.as_bytes()).collect()
             }
@@ -62,7 +68,12 @@ impl<'t> Leaf<'t> {
 
     /// Returns whether the value is one of its own, without structure around it that a plugin reads.
     pub fn is_whole(&self) -> bool {
-        self.form != LeafForm::Part
+        !matches!(self.form, LeafForm::Part | LeafForm::Structure)
+    }
+
+    /// Returns whether the value is a part of a text that has more than structure.
+    pub fn is_part(&self) -> bool {
+        self.form == LeafForm::Part
     }
 
     /// Returns whether it is the name of a value.
@@ -71,16 +82,118 @@ impl<'t> Leaf<'t> {
     }
 }
 
+/// Returns whether a text is JSON, or JSON after JSON, such as one value a line.
 pub fn is_json(text: &str) -> bool {
-    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    text.starts_with(['{', '[']) && values.all(|value| value.is_ok())
+}
+
+/// Returns whether a text begins as JSON that has a text or a member.
+fn begins_as_json(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let inner = text.trim_start_matches(|one: char| one.is_whitespace() || "[{".contains(one));
+    inner.len() < text.len() && inner.starts_with(['"', '\''])
 }
 
 /// Returns the values of a body, in their order. `is_form`: the source says that it is a form.
 pub fn leaves(text: &str, is_form: bool) -> Vec<Leaf<'_>> {
-    match (is_json(text), is_form) {
-        (true, _) => json_values(text),
-        (false, true) => fields(text),
-        (false, false) => Markup::default().read(text),
+    if is_json(text) {
+        json_values(text)
+    } else if begins_as_json(text) {
+        damaged_json(text)
+    } else if is_form && text.contains('=') {
+        fields(text)
+    } else {
+        table(text).unwrap_or_else(|| Markup::default().read(text))
+    }
+}
+
+/// Reads JSON that is cut off or has a sign too many or too few: everything between two keys is of a person.
+fn damaged_json(text: &str) -> Vec<Leaf<'_>> {
+    let mut leaves = Vec::new();
+    let mut value = (0, Personal::Text);
+    let mut at = 0;
+    while let Some(start) = text[at..].find(['"', '\'']).map(|found| at + found) {
+        at = start + 1;
+        let longest = &text[at..text.floor_char_boundary(at + LABEL_CHARACTERS)];
+        let Some(length) = longest.find(&text[start..at]) else {
+            continue;
+        };
+        let end = at + length + 1;
+        if text[end..].trim_start().starts_with(':') {
+            let key = &text[at..end - 1];
+            push_part(&mut leaves, value.0, &text[value.0..start], Some(value.1));
+            let of_key = is_written_as_name(key).then_some(Personal::Name);
+            let name = Cow::Borrowed(key);
+            leaves.push(Leaf::new(start..end, name, of_key, LeafForm::JsonKey));
+            value = (end, Personal::from_name(key).unwrap_or(Personal::Text));
+            at = end;
+        }
+    }
+    push_part(&mut leaves, value.0, &text[value.0..], Some(value.1));
+    leaves
+}
+
+/// Reads a table in lines, such as CSV. `None`: no first line names columns of a person.
+fn table(text: &str) -> Option<Vec<Leaf<'_>>> {
+    let (first, rows) = text.split_once('\n')?;
+    let signs = [';', '\t', '|', ','].into_iter();
+    let sign = signs.max_by_key(|sign| first.matches(*sign).count())?;
+    let is_heading = |name: &str| {
+        name.chars().count() <= LABEL_CHARACTERS && !name.contains(['@', ':', '=', '<'])
+    };
+    let names: Vec<&str> = first.split(sign).collect();
+    let columns: Vec<_> = names.iter().map(|name| Personal::from_name(name)).collect();
+    let told = columns.iter().flatten().count();
+    if !rows.lines().next()?.contains(sign) || told == 0 || !names.iter().copied().all(is_heading) {
+        return None;
+    }
+    let heading = Cow::Borrowed(first);
+    let mut leaves = vec![Leaf::new(
+        0..first.len(),
+        heading,
+        None,
+        LeafForm::Structure,
+    )];
+    let of_column = |column: usize, cell: &str| {
+        let of_name = columns.get(column).copied().flatten();
+        of_name.or_else(|| guess(names.get(column)?, cell))
+    };
+    let begin = first.len() + 1;
+    let (mut from, mut column, mut is_quoted, mut begins) = (0, 0, false, None);
+    for (at, one) in rows.char_indices() {
+        if !is_quoted && (one == sign || one == '\n') {
+            let cell = &rows[from..at];
+            push_part(&mut leaves, begin + from, cell, of_column(column, cell));
+            column = if one == '\n' { 0 } else { column + 1 };
+            (from, begins) = (at + 1, None);
+        } else if !one.is_whitespace() {
+            // Only in a cell that begins with a quote do quotes enclose signs.
+            is_quoted ^= one == '"' && *begins.get_or_insert(one) == '"';
+        }
+    }
+    // After a quote without its end nothing says in which column a text is.
+    let cell = &rows[from..];
+    let last = of_column(column, cell).or(is_quoted.then_some(Personal::Text));
+    push_part(&mut leaves, begin + from, cell, last);
+    Some(leaves)
+}
+
+fn push_part<'t>(
+    leaves: &mut Vec<Leaf<'t>>,
+    at: usize,
+    value: &'t str,
+    personal: Option<Personal>,
+) {
+    if !value.trim().is_empty() {
+        let range = at..at + value.len();
+        leaves.push(Leaf::new(
+            range,
+            Cow::Borrowed(value),
+            personal,
+            LeafForm::Part,
+        ));
     }
 }
 
@@ -96,9 +209,11 @@ fn fields(text: &str) -> Vec<Leaf<'_>> {
         };
         let written = field.split_once('=').map_or(field, |(name, _)| name);
         let (personal, end) = (of_field(&name), from + written.len());
-        let name = Cow::Owned(name.into_owned());
+        let written_name = name.into_owned();
+        let name = Cow::Owned(written_name.clone());
         leaves.push(Leaf::new(from..end, name, None, LeafForm::FormKey));
         if field.len() > written.len() {
+            let personal = personal.or_else(|| guess(&written_name, &value));
             let value = Cow::Owned(value.into_owned());
             let at = end + 1..from + field.len();
             leaves.push(Leaf::new(at, value, personal, LeafForm::Form));
@@ -143,7 +258,8 @@ fn json_values(text: &str) -> Vec<Leaf<'_>> {
     // What the name of each open object and list says, and its members.
     let mut open: Vec<(Option<Personal>, Members)> = Vec::new();
     let mut personal = None;
-    let mut at = 0;
+    let mut form = LeafForm::JsonText;
+    let mut at = text.find(['{', '[']).unwrap_or_default();
     while let Some(first) = text.as_bytes().get(at) {
         let rest = &text[at..];
         let from = at;
@@ -165,12 +281,7 @@ fn json_values(text: &str) -> Vec<Leaf<'_>> {
                 at = end.map_or(text.len(), |end| from + end + 2);
                 let value: String = json::parse(&text[from..at]).unwrap_or_default();
                 if !text[at..].trim_start().starts_with(':') {
-                    leaves.push(Leaf::new(
-                        from..at,
-                        Cow::Owned(value),
-                        personal,
-                        LeafForm::JsonText,
-                    ));
+                    leaves.push(Leaf::new(from..at, Cow::Owned(value), personal, form));
                 } else if let Some((around, members)) = open.last_mut() {
                     let letters = value.chars().filter(|one| one.is_alphanumeric());
                     let key: String = letters.flat_map(char::to_lowercase).collect();
@@ -178,6 +289,11 @@ fn json_values(text: &str) -> Vec<Leaf<'_>> {
                         *around
                     } else {
                         Personal::from_name(&value)
+                    };
+                    form = if is_of_nobody(&value) {
+                        LeafForm::JsonLabel
+                    } else {
+                        LeafForm::JsonText
                     };
                     members.push((key, leaves.len(), keys.len()));
                     keys.push(Leaf::new(
@@ -197,17 +313,29 @@ fn json_values(text: &str) -> Vec<Leaf<'_>> {
             _ => {}
         }
     }
+    let is_guessed =
+        |leaf: &&mut Leaf<'_>| leaf.form == LeafForm::JsonText && leaf.personal.is_none();
+    for leaf in leaves.iter_mut().filter(is_guessed) {
+        leaf.personal = guess("", &leaf.value);
+    }
     leaves.extend(keys);
     leaves.sort_by_key(|leaf| leaf.at.start);
     leaves
 }
 
-/// Returns whether a key is written as people write the name of a person: `Ana Prado`.
-fn is_written_as_name(key: &str) -> bool {
-    let words: Vec<&str> = key.split(' ').collect();
+/// Returns whether a text is written as people write the name of a person: `Ana Prado`, `Prado, Ana`,
+/// `Dra. Ana`.
+fn is_written_as_name(text: &str) -> bool {
+    let words = text
+        .trim()
+        .split([' ', ','])
+        .filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.take(NAME_WORDS + 1).collect();
     let is_one = |word: &&str| {
+        let word = word.trim_end_matches('.');
         let is_capital = word.chars().next().is_some_and(char::is_uppercase);
-        is_capital && word.chars().all(char::is_alphabetic) && !is_label(&word.to_lowercase())
+        let is_letter = |one: char| one.is_alphabetic() || "-'’".contains(one);
+        is_capital && word.chars().all(is_letter) && !is_label(&word.to_lowercase())
     };
     let named = words.iter().filter(|word| !JOINING.have(word));
     (2..=NAME_WORDS).contains(&words.len())
@@ -215,8 +343,19 @@ fn is_written_as_name(key: &str) -> bool {
         && named.copied().all(|word| is_one(&word))
 }
 
+/// Takes a value for the name of a person if it is written as one, unless the name of its field says otherwise.
+fn guess(name: &str, value: &str) -> Option<Personal> {
+    (is_written_as_name(value) && !is_of_nobody(name)).then_some(Personal::Name)
+}
+
 /// Words of the longest name.
 const NAME_WORDS: usize = 5;
+
+/// Returns whether a name is written as only the name of a person is: after a title, or the last name first.
+fn is_surely_name(text: &str) -> bool {
+    let title = text.split(['.', ' ']).next().unwrap_or_default();
+    is_written_as_name(text) && (text.contains(',') || TITLES.have(&title.to_lowercase()))
+}
 
 /// Tells the answers of an object by the values beside them, which are then no values of a person.
 fn tell(leaves: &mut [Leaf<'_>], keys: &mut [Leaf<'_>], members: &[(String, usize, usize)]) {
@@ -235,7 +374,10 @@ fn tell(leaves: &mut [Leaf<'_>], keys: &mut [Leaf<'_>], members: &[(String, usiz
             let is_told = matches!(leaf.personal, Some(Personal::Phone | Personal::Other));
             is_told || leaf.value.contains('@') || is_number_of_person(&leaf.value)
         };
-        if is_written_as_name(&keys[*key].value) && leaves[range].iter().any(is_contact) {
+        let name = &keys[*key].value;
+        if is_surely_name(name)
+            || (is_written_as_name(name) && leaves[range].iter().any(is_contact))
+        {
             keys[*key].personal = Some(Personal::Name);
         }
     }
@@ -249,12 +391,15 @@ fn tell(leaves: &mut [Leaf<'_>], keys: &mut [Leaf<'_>], members: &[(String, usiz
         let [leaf] = &mut leaves[range] else {
             continue;
         };
-        let is_label =
-            leaf.form == LeafForm::JsonText && (leaf.personal.is_none() || key == "name");
+        let is_text = matches!(leaf.form, LeafForm::JsonText | LeafForm::JsonLabel);
+        let is_label = is_text && (leaf.personal.is_none() || key == "name");
         if is_label && leaf.value.chars().count() <= LABEL_CHARACTERS {
             let says = Personal::from_name(&leaf.value);
             if says.is_some() || !leaf.value.contains(' ') {
                 leaf.personal = None;
+            }
+            if leaf.personal.is_none() {
+                leaf.form = LeafForm::JsonLabel;
             }
             told = told.or(says);
         }
@@ -266,12 +411,34 @@ fn tell(leaves: &mut [Leaf<'_>], keys: &mut [Leaf<'_>], members: &[(String, usiz
     }
 }
 
+fn is_of_label(word: &str) -> bool {
+    is_label(word) || JOINING.have(word)
+}
+
+/// Elements that show a text, in mails and pages: its words may be labels.
+static HTML: Words = Words::new(
+    "a b blockquote body br div em font footer h1 h2 h3 h4 h5 h6 head header html i img li main meta p section small span strong style \
+    table tbody td tfoot th thead title tr u ul",
+);
+
+/// Characters of the shortest line of Base64 that has others after it.
+pub const ENCODED_LINE: usize = 60;
+
+/// Returns whether a line has only what Base64 is written with.
+pub fn is_encoded(line: &str) -> bool {
+    let line = line.trim_end();
+    let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    !line.is_empty() && line.bytes().all(is_sign)
+}
+
 /// Reads XML, HTML, multipart and plain text: a value is named by its element or attribute, or by the words
 /// before it, as in `Name: Ana` and in the cells of a table.
 #[derive(Default)]
 struct Markup<'t> {
     /// What the element that was opened last has.
     element: Option<Personal>,
+    /// Whether it may have a person, although its name does not say so.
+    is_open: bool,
     /// What the last cell says of the next one.
     label: Option<Personal>,
     /// What the lines before say of those that follow.
@@ -283,13 +450,24 @@ impl<'t> Markup<'t> {
     fn read(mut self, text: &'t str) -> Vec<Leaf<'t>> {
         let mut at = 0;
         let mut is_open = false;
-        for piece in text.split_inclusive(['<', '>', '\n']) {
+        let mut pieces = text.split_inclusive(['<', '>', '\n']).peekable();
+        while let Some(first) = pieces.next() {
+            let mut end = at + first.len();
+            // Base64 in lines is one text.
+            if first.len() >= ENCODED_LINE && is_encoded(first) {
+                while let Some(next) = pieces.next_if(|next| is_encoded(next)) {
+                    end += next.len();
+                }
+            }
+            let piece = &text[at..end];
             let inner = piece.trim_end_matches(['<', '>', '\n', '\r']);
             let begins = inner.starts_with(|one: char| one.is_alphabetic() || one == '/');
             // The address in `Ana <ana@mail.example>` is no tag.
             let is_address = inner.contains('@') && !inner.contains('=');
             if is_open && piece.ends_with('>') && begins && !is_address {
                 self.tag(inner, at);
+            } else if is_open && (inner.starts_with('?') || inner.starts_with("!DOCTYPE")) {
+                self.push_structure(at, inner);
             } else {
                 let data = inner.strip_prefix("![CDATA[").unwrap_or(inner);
                 self.content(data, at + inner.len() - data.len(), piece.ends_with('<'));
@@ -301,15 +479,14 @@ impl<'t> Markup<'t> {
     }
 
     fn push(&mut self, at: usize, value: &'t str, personal: Option<Personal>) {
-        let range = at..at + value.len();
-        if !value.trim().is_empty() {
-            self.leaves.push(Leaf::new(
-                range,
-                Cow::Borrowed(value),
-                personal,
-                LeafForm::Part,
-            ));
-        }
+        push_part(&mut self.leaves, at, value, personal);
+    }
+
+    fn push_structure(&mut self, at: usize, text: &'t str) {
+        let range = at..at + text.len();
+        let text = Cow::Borrowed(text);
+        self.leaves
+            .push(Leaf::new(range, text, None, LeafForm::Structure));
     }
 
     fn tag(&mut self, tag: &'t str, at: usize) {
@@ -317,6 +494,8 @@ impl<'t> Markup<'t> {
         let local = name.rsplit(':').next().unwrap_or_default();
         let has_content = !tag.starts_with('/') && !tag.ends_with('/');
         self.element = Personal::from_name(local).filter(|_| has_content);
+        let is_shown = HTML.have(&local.to_lowercase());
+        self.is_open = has_content && !is_shown && !is_of_nobody(local);
         // Attributes: a name, and a value in quotes.
         let mut from = name.len();
         while let Some(equals) = tag[from..].find(['=']).map(|found| from + found) {
@@ -329,6 +508,11 @@ impl<'t> Markup<'t> {
                 break;
             };
             let key = tag[from..equals].split_whitespace().next_back();
+            if key.is_some_and(|key| key.starts_with("xmlns")) {
+                self.push_structure(at + equals + 2, value);
+                from = equals + 3 + value.len();
+                continue;
+            }
             let told = Personal::from_name(value);
             let personal = match key.unwrap_or_default() {
                 "name" | "id" | "field" | "label" | "key" if told.is_some() => {
@@ -336,12 +520,12 @@ impl<'t> Markup<'t> {
                     None
                 }
                 "value" => self.element,
-                key => Personal::from_name(key),
+                key => Personal::from_name(key).or_else(|| guess(key, value).filter(|_| !is_shown)),
             };
             self.push(at + equals + 2, value, personal);
             from = equals + 3 + value.len();
         }
-        self.push(at + from, &tag[from..], None);
+        self.push_structure(at + from, &tag[from..]);
     }
 
     /// `is_cell`: a tag follows.
@@ -358,17 +542,23 @@ impl<'t> Markup<'t> {
         let told = split.and_then(|(name, _)| Personal::from_name(name));
         if let Some(name) = text.split("; name=\"").nth(1) {
             self.lines = of_field(name.split('"').next().unwrap_or_default());
-            self.push(at, text, None);
-        } else if let (Some((_, value)), Some(_)) = (split, told) {
+            self.push_structure(at, text);
+        } else if let (Some((name, value)), Some(_)) = (split, told) {
+            let mut words = name.split(|one: char| !one.is_alphanumeric());
+            if words.all(|word| word.is_empty() || is_of_label(&word.to_lowercase())) {
+                self.push_structure(at, name);
+            } else {
+                self.push(at, name, None);
+            }
             self.push(at + text.len() - value.len(), value, told);
             self.lines = told.filter(|told| *told == Personal::Text);
-        } else if text.starts_with("Content-") {
-            self.push(at, text, None);
+        } else if text.starts_with("Content-") || text.starts_with("--") {
+            self.lines = self.lines.filter(|_| !text.starts_with("--"));
+            self.push_structure(at, text);
         } else {
-            self.lines = self
-                .lines
-                .filter(|_| split.is_none() && !text.starts_with("--"));
-            self.push(at, text, self.lines);
+            self.lines = self.lines.filter(|_| split.is_none());
+            let guessed = (self.is_open && is_cell).then(|| guess("", text));
+            self.push(at, text, self.lines.or(guessed.flatten()));
         }
         if is_cell {
             let whole = text.trim().trim_end_matches(':');

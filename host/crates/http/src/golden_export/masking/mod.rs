@@ -1,8 +1,9 @@
 //! Masks the persons of a delivery by shape, so that it can become a golden case: letters become `x`, and
 //! digits other digits. A phone keeps country and area. Masked are the values of its leads, values under
-//! names that look personal, and texts that have one of them, a phone or an e-mail address, however they
-//! are escaped. Everything else stays as it is. Equal values stay equal. A person has to read the result: what
-//! nothing shows to be personal stays.
+//! names that look personal, values that are written as names of people are, and texts that have one of them, a
+//! phone or an e-mail address, however they are escaped. Of damaged JSON, and of a text that became no lead, only
+//! the structure stays. Everything else stays as it is. Equal values stay equal. A person has to read the result:
+//! what nothing shows to be personal stays.
 
 mod field;
 mod leaves;
@@ -19,8 +20,8 @@ use std::time::Instant;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 
-use self::field::{Personal, Words, is_label};
-use self::leaves::{is_json, is_usual_key, leaves};
+use self::field::{Personal, Words, is_label, words};
+use self::leaves::{ENCODED_LINE, is_encoded, is_json, is_usual_key, leaves};
 use leadhost_domain::escapes::{self, Decoded};
 use leadhost_domain::phone::written;
 use leadhost_domain::text;
@@ -49,6 +50,8 @@ pub struct Persons {
     texts: HashSet<String>,
     /// Hashes of [`PHRASE`] words that follow each other in what persons wrote.
     phrases: HashSet<u64>,
+    /// Nothing says whose the values of a body are that names none: each is masked.
+    pub is_unread: bool,
 }
 
 /// Texts in texts that are read: JSON in a field of a form, and JSON in that.
@@ -63,11 +66,14 @@ const WHOLE_PHONE: std::ops::RangeInclusive<usize> = 10..=15;
 const AREA_DIGITS: usize = 4;
 /// Bytes of the shortest value that is looked for elsewhere.
 const SHORTEST: usize = 6;
+/// Bytes of the longest name in one word.
+const LONGEST_NAME: usize = 100;
 /// Words in a row that two texts have in common only if one quotes the other.
 const PHRASE: usize = 4;
 /// Words between names that say nothing about a person.
-static JOINING: Words =
-    Words::new("da das de del der di do dos du e el la mr mrs sr sra van von y");
+static JOINING: Words = Words::new("da das de del der di do dos du e el la van von y");
+/// Words before the name of a person.
+static TITLES: Words = Words::new("dona dr dra miss mr mrs ms prof profa señor señora sr sra srta");
 /// Words by which links and notations of phones are read.
 static NOTATION: Words = Words::new("api com context ext http https me phone send tel wa whatsapp");
 
@@ -112,7 +118,6 @@ impl Persons {
             if self.is_given_up() {
                 return;
             }
-            let depth = if leaf.is_whole() { depth } else { 0 };
             self.learn_value(leaf.personal, &leaf.value, depth);
         }
     }
@@ -143,7 +148,8 @@ impl Persons {
         if personal == Personal::Name {
             let named = emails(&whole, |_| String::new());
             let words = named.split(|one: char| !one.is_alphabetic());
-            let is_other = |word: &str| is_label(word) || JOINING.have(word) || NOTATION.have(word);
+            let is_other =
+                |word: &str| is_label(word) || is_around_name(word) || NOTATION.have(word);
             let words = words.filter(|word| word.len() > 1 && !is_other(word));
             self.words.extend(words.map(str::to_owned));
         }
@@ -162,7 +168,9 @@ impl Persons {
     }
 
     pub fn value(&self, name: &str, value: &str) -> String {
-        self.value_within(Personal::from_name(name), value, true, DEPTH)
+        // The boundary of a multipart stands among names that a plugin reads.
+        let is_whole = !name.eq_ignore_ascii_case("content-type");
+        self.value_within(Personal::from_name(name), value, is_whole, DEPTH)
     }
 
     /// Returns the name of a value: sources also write values there.
@@ -176,8 +184,7 @@ impl Persons {
         }
         let found = emails(key, |address| self.masked(Personal::Other, address));
         let found = numbers(&found, |run| self.number(None, run));
-        if found != key || (self.is_known(&key.replace(['_', '.', '-'], " ")) && !is_usual_key(key))
-        {
+        if found != key || (self.is_known(key) && !is_usual_key(key)) {
             self.masked(Personal::Text, key)
         } else {
             found
@@ -191,10 +198,11 @@ impl Persons {
             if self.is_given_up() {
                 return masked;
             }
-            let depth = if leaf.is_whole() { depth } else { 0 };
-            let other = match (leaf.is_key(), leaf.personal) {
+            let is_named = !leaf.is_part() || !self.is_unread;
+            let personal = leaf.personal.or((!is_named).then_some(Personal::Text));
+            let other = match (leaf.is_key(), personal) {
                 (true, None) => self.key(&leaf.value),
-                _ => self.value_within(leaf.personal, &leaf.value, leaf.is_whole(), depth),
+                _ => self.value_within(personal, &leaf.value, leaf.is_whole(), depth),
             };
             if other != leaf.value {
                 masked += &body[taken..leaf.at.start];
@@ -242,8 +250,9 @@ impl Persons {
         }
         let found = emails(value, |address| self.masked(Personal::Other, address));
         let found = numbers(&found, |run| self.number(None, run));
+        let found = handles(&found, |handle| self.masked(Personal::Other, handle));
         let found = each_word(&found, |word| {
-            word.chars().nth(2).is_some() && self.words.contains(&word.to_lowercase())
+            word.chars().nth(2).is_some() && self.is_of_names(word)
         });
         if self.is_known(value) || (is_whole && found != value) {
             self.masked(Personal::Text, value)
@@ -257,12 +266,20 @@ impl Persons {
         let whole = text::folded(value).to_lowercase();
         let phrases = phrases(&whole, &self.hasher);
         let mut names = whole
-            .split(' ')
-            .filter(|word| !JOINING.have(word))
+            .split(|one: char| !one.is_alphanumeric())
+            .filter(|word| !word.is_empty() && !is_around_name(word))
             .peekable();
         self.texts.contains(&whole)
             || phrases.iter().any(|phrase| self.phrases.contains(phrase))
             || (names.peek().is_some() && names.all(|word| self.words.contains(word)))
+    }
+
+    /// Returns whether a word is of a name, or several in one: `AnaPrado`.
+    fn is_of_names(&self, word: &str) -> bool {
+        self.words.contains(&word.to_lowercase())
+            || (word.len() <= LONGEST_NAME
+                && word.chars().skip(1).any(char::is_uppercase)
+                && words(word).iter().all(|word| self.words.contains(word)))
     }
 
     fn masked(&self, personal: Personal, value: &str) -> String {
@@ -325,10 +342,11 @@ struct Inner<'v> {
     before: &'v str,
 }
 
-/// A text in Base64 within a value: alone, in a token (JWT) or in an address (`data:`).
+/// A text in Base64 or in hexadecimal digits within a value: alone, in a token (JWT) or in an address (`data:`).
 struct Encoded {
     at: Range<usize>,
     text: String,
+    is_hex: bool,
     is_for_addresses: bool,
     is_padded: bool,
 }
@@ -338,25 +356,39 @@ impl Encoded {
     const SHORTEST: usize = 12;
 
     fn all(value: &str) -> impl Iterator<Item = Self> {
-        let is_sign = |one: char| one.is_ascii_alphanumeric() || "+/-_".contains(one);
-        let runs = value.split(move |one| !is_sign(one));
+        let is_end = |one: char| one == '\n' || one == '\r';
+        let is_sign =
+            move |one: char| one.is_ascii_alphanumeric() || "+/-_".contains(one) || is_end(one);
+        let runs = value.split(move |one| !is_sign(one)).flat_map(move |run| {
+            let run = run.trim();
+            let is_in_lines = run.find(is_end).is_some_and(|at| at >= ENCODED_LINE);
+            run.split(move |one| !is_in_lines && is_end(one))
+        });
         let runs = runs.filter(|run| run.len() >= Self::SHORTEST);
-        runs.filter_map(|run| {
+        runs.filter_map(move |run| {
             let start = run.as_ptr().addr() - value.as_ptr().addr();
             let end = start + run.len();
             let padding = value[end..].bytes().take(2).take_while(|one| *one == b'=');
             let padding = padding.count();
             let is_for_addresses = run.contains(['-', '_']);
-            let text = if is_for_addresses {
-                URL_SAFE_NO_PAD.decode(run)
-            } else {
-                STANDARD_NO_PAD.decode(run)
+            let run = run.replace(is_end, "");
+            let of_base64 = || {
+                if is_for_addresses {
+                    URL_SAFE_NO_PAD.decode(&run).ok()
+                } else {
+                    STANDARD_NO_PAD.decode(&run).ok()
+                }
             };
-            let text = String::from_utf8(text.ok()?).ok()?;
-            let is_text = |one: char| !one.is_control() || one.is_whitespace();
-            text.chars().all(is_text).then_some(Self {
+            let is_text = |text: &String| {
+                let mut signs = text.chars();
+                signs.all(|one| !one.is_control() || one.is_whitespace())
+            };
+            let read = |bytes: Option<Vec<u8>>| String::from_utf8(bytes?).ok().filter(is_text);
+            let hex = read(of_hex(&run));
+            Some(Self {
                 at: start..end + padding,
-                text,
+                is_hex: hex.is_some(),
+                text: hex.or_else(|| read(of_base64()))?,
                 is_for_addresses,
                 is_padded: padding > 0,
             })
@@ -364,6 +396,9 @@ impl Encoded {
     }
 
     fn of(&self, text: &str) -> String {
+        if self.is_hex {
+            return text.bytes().map(|byte| format!("{byte:02x}")).collect();
+        }
         match (self.is_for_addresses, self.is_padded) {
             (true, false) => URL_SAFE_NO_PAD.encode(text),
             (true, true) => URL_SAFE.encode(text),
@@ -396,6 +431,7 @@ impl<'v> Inner<'v> {
             });
         }
         let is_mail = personal.is_none() && (value.contains("</") || value.contains('\n'));
+        let is_mail = is_mail && !value.lines().all(is_encoded);
         is_mail.then(|| inner(value))
     }
 }
@@ -462,6 +498,11 @@ fn without_encoded_words(text: &str) -> Cow<'_, str> {
 
 /// Bytes of the longest beginning of an encoded word.
 const ENCODED_WORD_HEAD: usize = 64;
+
+/// Returns whether a word, in lower case, stands with names and says nothing about a person.
+fn is_around_name(word: &str) -> bool {
+    JOINING.have(word) || TITLES.have(word)
+}
 
 /// Returns whether a value is a number as long as a phone with its area, without a word beside it.
 fn is_number_of_person(value: &str) -> bool {
@@ -537,6 +578,39 @@ fn emails(text: &str, replace: impl Fn(&str) -> String) -> String {
         taken = end;
     }
     made + &text[taken..]
+}
+
+/// Replaces the names of accounts, such as `@ana.prado`.
+fn handles(text: &str, replace: impl Fn(&str) -> String) -> String {
+    let is_sign = |one: char| one.is_alphanumeric() || "._-".contains(one);
+    let mut made = String::with_capacity(text.len());
+    let mut taken = 0;
+    for (at, _) in text.match_indices('@') {
+        let after = &text[at + 1..];
+        let length = after.find(|one| !is_sign(one)).unwrap_or(after.len());
+        if length >= SHORTEST_HANDLE && !text[..at].ends_with(char::is_alphanumeric) {
+            made += &text[taken..=at];
+            made += &replace(&after[..length]);
+            taken = at + 1 + length;
+        }
+    }
+    made + &text[taken..]
+}
+
+/// Characters of the shortest name of an account.
+const SHORTEST_HANDLE: usize = 3;
+
+fn of_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs
+        .map(|pair| match pair {
+            [high, low] => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// Replaces runs of digits in a text, with the signs that people write between the digits of one number.
@@ -807,6 +881,97 @@ mod tests {
     }
 
     #[test]
+    fn persons_in_encoded_parts_in_handles_and_in_any_element_are_masked() {
+        let text =
+            "of a file that Ximenia Lua wrote, and it is so long that it needs several lines";
+        let encoded = STANDARD.encode(text);
+        let (first, second) = encoded.split_at(76);
+        let body = format!(
+            "--Ximenia-9\r\nContent-Disposition: form-data; name=\"nome\"\r\n\r\nXimenia Lua\r\n--Ximenia-9\r\n\
+             Content-Disposition: form-data; name=\"file\"\r\nContent-Transfer-Encoding: base64\r\n\r\n{first}\r\n{second}\r\n--Ximenia-9--\r\n"
+        );
+        let masked = masked(&[], &body, false);
+        let decoded: Vec<_> = Encoded::all(&masked).map(|one| one.text).collect();
+        let decoded = decoded.concat();
+        assert!(
+            decoded.contains("that Xxxxxxx Xxx wrote"),
+            "{masked}\n{decoded}"
+        );
+        assert!(
+            masked.starts_with("--Xxxxxxx-9\r\nContent-Disposition: form-data; name"),
+            "{masked}"
+        );
+        for (body, expect) in [
+            (
+                r#"{"nome": "Lua", "x": "Obrigado, @ximenia.lua", "insta": "xilua", "placa": "ABC1D23", "y": "a@b"}"#,
+                r#"{"nome": "Xxx", "x": "Xxxxxxxx, @xxxxxxx.xxx", "insta": "xxxxx", "placa": "XXX~X~~", "y": "a@b"}"#,
+            ),
+            (
+                r#"{"who": "Ximenia Lua", "cidade": "Rio Claro", "q": [{"label": "Tipo Unidade", "value": "Loft"}]}"#,
+                r#"{"who": "Xxxxxxx Xxx", "cidade": "Rio Claro", "q": [{"label": "Tipo Unidade", "value": "Loft"}]}"#,
+            ),
+            (
+                "<l who='Ximenia Lua'><x>Ximenia Torquato</x><cidade>Rio Claro</cidade><td>Tipo Unidade</td></l>",
+                "<l who='Xxxxxxx Xxx'><x>Xxxxxxx Xxxxxxxx</x><cidade>Rio Claro</cidade><td>Tipo Unidade</td></l>",
+            ),
+            (
+                "id;who;nome\n7;Ximenia Lua;Eva",
+                "id;who;nome\n7;Xxxxxxx Xxx;Xxx",
+            ),
+            (
+                "{\"nome\": \"Lua\", \"x\": \"4f6c61204c7561\"}",
+                "{\"nome\": \"Xxx\", \"x\": \"58787820587878\"}",
+            ),
+            (
+                "{\"nome\": \"Lua\", \"x\": \"page/LuaLua\"}",
+                "{\"nome\": \"Xxx\", \"x\": \"xxxx/XxxXxx\"}",
+            ),
+        ] {
+            check(&[], body, false, expect);
+        }
+        check(
+            &[],
+            "who=Ximenia+Lua&cidade=Rio+Claro",
+            true,
+            "who=Xxxxxxx+Xxx&cidade=Rio+Claro",
+        );
+    }
+
+    #[test]
+    fn persons_are_masked_in_tables_and_in_damaged_json() {
+        for (body, expect) in [
+            (
+                "ref,Nome,obs,cpf\r\nAP-1,\"Lua, \"\"Xi\"\"\nDias\",of Lua,1\r\n\r\nLua,Eva,a\"b,\"2",
+                "ref,Nome,obs,cpf\r\nAP-1,\"Xxx, \"\"Xx\"\"\nXxxx\",xx Xxx,~\r\n\r\nXxx,Xxx,x\"x,\"~",
+            ),
+            (
+                "id\tPhone\n7\t(11) 98765-4321\n8\t11987654321",
+                "id\tPhone\n7\t(11) 987~~-~~~~\n8\t11987~~~~~~",
+            ),
+            (
+                r#"{"nome": "Ximenia Lua", "b": 5, "tel": "11987654321", "x": "Lu"#,
+                r#"{"nome": "Xxxxxxx Xxx", "b": ~, "tel": "11987~~~~~~", "x": "Xx"#,
+            ),
+            (
+                r#"[{"nome": "Ximenia, "e-mail":"a@b.co",, 'q1':'Lua', "Ana Lua": 1}"#,
+                r#"[{"nome": "Xxxxxxx, "e-mail":"x@x.xx",, 'q1':'Xxx', "Xxx Xxx": ~}"#,
+            ),
+            (
+                "{\"nome\": \"Ximenia\", \"q\": 7}\n{\"nome\": \"Lua\", \"q\": 7}\n",
+                "{\"nome\": \"Xxxxxxx\", \"q\": 7}\n{\"nome\": \"Xxx\", \"q\": 7}\n",
+            ),
+            (
+                "\u{feff}{\"nome\": \"Ximenia\", \"q\": 7}",
+                "\u{feff}{\"nome\": \"Xxxxxxx\", \"q\": 7}",
+            ),
+        ] {
+            for is_form in [false, true] {
+                check(&[], body, is_form, expect);
+            }
+        }
+    }
+
+    #[test]
     fn a_person_is_masked_however_the_sender_escapes_it() {
         let lead = [
             ("name", "Ismail José"),
@@ -863,7 +1028,8 @@ mod tests {
     #[test]
     fn a_value_that_is_the_name_of_another_is_masked() {
         let lead = [("name", "Ismail Status"), ("phone", "+5511987654321")];
-        let body = r#"{"ana@mail.example": {"score": 7}, "5511987654321": 1, "(11) 3456-7890": 2, "Ismail": 3, "status": "ok",
+        let body = r#"{"ana@mail.example": {"score": 7}, "5511987654321": 1, "(11) 3456-7890": 2, "Ismail": 3, "status": "ok", "Torquato, Ximenia": 1, "Dra. Ximenia": 1, "DR. ISMAIL": 2,
+            "indicado_por": "Nívea", "y": "of Nívea", "Rua, Cidade": "x",
             "Rita Lima": {"tel": "11 3456-7890"}, "Unit Type": "loft", "x": "of Rita", "value": 5, "r\u0069ta@mail.example": 1}"#;
         let masked = masked(&lead, body, false);
         for person in [
@@ -874,6 +1040,10 @@ mod tests {
             "Rita",
             "Lima",
             "ta@mail",
+            "Torquato",
+            "Ximenia",
+            "ISMAIL",
+            "Nívea",
         ] {
             assert!(!masked.contains(person), "{person} in {masked}");
         }
@@ -882,6 +1052,7 @@ mod tests {
             r#""status": "ok""#,
             r#""Unit Type": "loft""#,
             r#""value": 5"#,
+            r#""Rua, Cidade": "x""#,
         ] {
             assert!(masked.contains(kept), "{kept} in {masked}");
         }
@@ -912,8 +1083,15 @@ mod tests {
             "=?",
             "\"a\":1,",
             "Ana Prado ",
+            "\"",
+            " \"\",\"",
         ] {
-            for (before, after) in [("{\"cpf\": \"", "\"}"), ("{\"x\": \"", "\"}"), ("", "")] {
+            for (before, after) in [
+                ("{\"cpf\": \"", "\"}"),
+                ("{\"x\": \"", "\"}"),
+                ("id,nome\n", ""),
+                ("", ""),
+            ] {
                 let body = |bytes| format!("{before}{}{after}", all(piece, bytes));
                 leadhost_fuzz::grows_linearly(body, |body| {
                     masked(&[("name", "Ana Lima")], body, before.is_empty());

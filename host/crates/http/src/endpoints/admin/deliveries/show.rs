@@ -2,13 +2,16 @@ use super::{Channels, parse_id, request_view, text_or_base64, unknown};
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deliveries::{AnswerView, DeliveryDetailView, FetchView};
 use leadhost_domain::exchange::HttpRequest;
+use leadhost_pipeline::mask;
 use leadhost_store::{DeliveryDetail, WaitingFetch};
 
-describe!(show, |operation| operation
+describe!(show, |operation| {
+    operation
     .summary("Shows a delivery with its request and its items")
-    .describe("The request is as it is stored: its secrets are masked.")
+    .describe("The request is as it is stored, with its secrets masked, and with values under the usual names of credentials masked.")
     .answers::<DeliveryDetailView>(200, "The delivery.")
-    .refuses(&[404]));
+    .refuses(&[404])
+});
 pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let id = parse_id(id)?;
     let delivery = call
@@ -64,7 +67,9 @@ fn fetch(fetch: WaitingFetch) -> FetchView {
     }
 }
 
-fn to_view(delivery: DeliveryDetail, channels: &Channels) -> DeliveryDetailView {
+fn to_view(mut delivery: DeliveryDetail, channels: &Channels) -> DeliveryDetailView {
+    let request = &mut delivery.request;
+    mask::hide_credentials(&mut request.query, &mut request.headers, &mut request.body);
     DeliveryDetailView {
         facts: channels.facts(delivery.summary),
         workspace_id: delivery.workspace,
