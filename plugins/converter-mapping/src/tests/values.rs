@@ -176,6 +176,10 @@ fn the_kind_of_a_phone_decides_as_its_name_does() {
             }
         }
     }
+    let form = "contacts[add][0][name]=Ana&contacts[add][0][id]=7&contacts[add][0][custom_fields][0][code]=PHONE&\
+        contacts[add][0][custom_fields][0][values][0][value]=1140028904&contacts[add][0][custom_fields][0][values][0][enum]=FAX&\
+        contacts[add][0][custom_fields][0][values][1][value]=11900016101&contacts[add][0][custom_fields][0][values][1][enum]=MOB";
+    assert_eq!(leads("{}", FORM, form)[0]["phones"], json!(["11900016101"]));
     for key in "main is_main primaryPhone preferido predeterminado favorite".split(' ') {
         let row = r##"{"name": "Ana", "phones": [{"number": "11 90001-6101"}, {"#": true, "number": "11 4002-8904"}]} => {"phones": ["11 4002-8904", "11 90001-6101"]}"##;
         check("{}", row, key);
