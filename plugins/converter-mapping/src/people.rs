@@ -190,7 +190,11 @@ impl<'a> PeopleSearch<'a> {
             // People in a container around a known list are found there.
             Some(_) => has_direct_contact(value) && !pairs::is_pair(value),
             None if self.sheets => is_sheet(value),
-            None => is_person_under(key, value),
+            // The phones of one person are an object of such, not a person.
+            None => {
+                let are_contacts = names::PLURALS.contains(&fold(key).as_str());
+                is_person(value) && (!are_contacts || has_both(value))
+            }
         }
     }
 
