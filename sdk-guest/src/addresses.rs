@@ -6,24 +6,28 @@ const MOST: usize = 20;
 /// Maximum words of the name of an address, and those that are none and beside addresses.
 const NAME_WORDS: usize = 8;
 const OTHER_WORDS: usize = 2;
-const LINK: &str = "mailto:";
+/// What stands before an address: the scheme of a link, or the label that somebody wrote.
+const LABELS: [&str; 5] = ["mailto:", "email:", "e-mail:", "mail:", "correo:"];
 /// Maximum characters of an address.
 const MAX_CHARACTERS: usize = 254;
 
 /// Returns the addresses of a text that is nothing but addresses: one, or several between commas,
 /// semicolons, slashes, spaces or `e`, each with a name (`"Souza, Ana" <ana@example.com>`), a comment,
-/// or `mailto:`, or in a link of Markdown. Invisible characters and a final full stop are left out, and
-/// references of HTML are read.
+/// or `mailto:`, or in a link of Markdown or HTML. Invisible characters and final signs are left out, and
+/// references of HTML and an encoded at sign are read.
 pub fn addresses(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let text = super::html::unescaped(text);
+    let mut text = super::html::unescaped(text);
+    if !text.contains(['@', '＠']) {
+        text = text.replace("%40", "@").into();
+    }
     if !text.contains(['@', '＠']) {
         return found;
     }
     let visible = text.chars().filter(|c| !super::nothing::is_invisible(*c));
     let text: String = visible.map(|c| if c == '＠' { '@' } else { c }).collect();
     let mut rest = text.trim();
-    if is_link(rest) {
+    if unlabelled(rest).is_some() {
         rest = rest.split('?').next().unwrap_or_default();
     }
     let mut part = Part::default();
@@ -74,8 +78,14 @@ impl Part {
         match (self.inside, character) {
             (Some(end), c) if c == end => {
                 self.inside = None;
-                if c == ')' && is_link(&self.comment) {
+                if c == ')' && unlabelled(&self.comment).is_some() {
                     self.bracketed = Some(std::mem::take(&mut self.comment));
+                }
+                // A tag of HTML.
+                let is_tag =
+                    |inner: &mut String| !inner.contains('@') || inner.contains(['"', '\'']);
+                if c == '>' && self.bracketed.take_if(is_tag).is_some() {
+                    self.plain.push(' ');
                 }
             }
             (Some('>'), c) => self.bracketed.get_or_insert_default().push(c),
@@ -101,6 +111,10 @@ impl Part {
     fn addresses(&self) -> Vec<String> {
         let text = match &self.bracketed {
             Some(address) => address,
+            // In the comment after a name.
+            None if self.comment.contains('@') && self.plain.split_whitespace().all(is_of_name) => {
+                &self.comment
+            }
             None if self.plain.trim().is_empty() => &self.quoted,
             None => &self.plain,
         };
@@ -108,7 +122,7 @@ impl Part {
         for word in text.split_whitespace() {
             match address(word) {
                 Some(address) => found.push(address),
-                None if ["e", "y", "ou", "o", "and", "or"].contains(&word) => {}
+                None if JOINING.contains(&word) => {}
                 None if found.is_empty() && is_of_name(word) => names += 1,
                 // A space in an address, or a text with an address in it.
                 None => return Vec::new(),
@@ -119,26 +133,31 @@ impl Part {
     }
 }
 
+const JOINING: [&str; 10] = ["e", "y", "ou", "o", "and", "or", "und", "oder", "et", "&"];
+
 /// Whether a word before an address is one of its name.
 fn is_of_name(word: &str) -> bool {
     word.starts_with(char::is_uppercase) && !word.contains('@')
         || ["de", "da", "do", "das", "dos", "del"].contains(&word)
+        || unlabelled(word) == Some("")
 }
 
-fn is_link(text: &str) -> bool {
-    let begin = text.get(..LINK.len());
-    begin.is_some_and(|begin| begin.eq_ignore_ascii_case(LINK))
+/// Returns the rest of a text that begins with a label.
+fn unlabelled(text: &str) -> Option<&str> {
+    LABELS.iter().find_map(|label| {
+        let (begin, rest) = text.split_at_checked(label.len())?;
+        begin.eq_ignore_ascii_case(label).then_some(rest)
+    })
 }
 
 fn address(word: &str) -> Option<String> {
     let word = word.trim_matches(['\'', '`', '"', '[', ']']);
-    let word = if is_link(word) {
-        &word[LINK.len()..]
-    } else {
-        word
-    };
+    let word = unlabelled(word).unwrap_or(word);
     let (local, domain) = word.split_once('@')?;
-    let domain = domain.split('?').next()?.trim_end_matches('.');
+    let domain = domain
+        .split('?')
+        .next()?
+        .trim_end_matches(['.', '!', '>', ')', '*']);
     let is_one = !local.is_empty()
         && domain.contains('.')
         && !local.contains(['[', ']', ')', '>', ':', '\\'])
@@ -146,7 +165,10 @@ fn address(word: &str) -> Option<String> {
             .chars()
             .all(|c| c.is_alphanumeric() || "-.".contains(c))
         && local.chars().count() + 1 + domain.chars().count() <= MAX_CHARACTERS;
-    is_one.then(|| format!("{local}@{domain}"))
+    let address = || format!("{local}@{domain}");
+    is_one
+        .then(address)
+        .filter(|address| !super::nothing::is_nothing(address))
 }
 
 #[cfg(test)]
@@ -189,6 +211,18 @@ mod tests {
             "Ana ana@example.com",
             "Ana de Souza ana@example.com",
             "ana@example.com,bia@example",
+            "Ana Souza (ana@example.com)",
+            "(ana@example.com)",
+            "email:ana@example.com",
+            "e-mail: ana@example.com",
+            "E-mail:ana@example.com",
+            "ana@example.com!",
+            "ana@example.com>",
+            "ana%40example.com",
+            "mailto:ana%40example.com",
+            "<a href=\"mailto:ana@example.com\">ana@example.com</a>",
+            "<p>ana@example.com</p>",
+            "undefined@example.com, Ana <ana@example.com>",
         ] {
             check(text, &[ana]);
         }
@@ -200,6 +234,8 @@ mod tests {
             "Ana <ana@example.com>, \"Lima, Bia\" <bia@example.com>",
             "ana@example.com bia@example.com",
             "ana@example.com e bia@example.com",
+            "ana@example.com und bia@example.com",
+            "ana@example.com<br>bia@example.com",
             "ana@example.com\nbia@example.com.",
         ] {
             check(text, &[ana, bia]);
@@ -219,6 +255,10 @@ mod tests {
             "Quero visitar hoje, ana@example.com",
             "{\"email\":\"ana@example.com\",\"nome\":\"Ana\"}",
             "@example.com",
+            "{{email}}@example.com",
+            "Ana <null@null.com>",
+            "https://ana:segredo@example.com",
+            "fale comigo (ana@example.com)",
         ] {
             check(text, &[]);
         }

@@ -3,12 +3,15 @@
 
 /// Returns whether the whole text is a word for nothing, several of them (`undefined undefined`), or
 /// templates that were not filled (`{{first_name}} {{last_name}}`). A word for nothing beside another
-/// one is not: `Ana Null` is a name.
+/// one is not: `Ana Null` is a name. An address of nobody is one too: `undefined@example.com`.
 pub fn is_nothing(text: &str) -> bool {
-    let mut rest = text.trim_matches(is_between);
-    if is_zeros(rest, 32) {
-        return true;
-    }
+    let text = text.trim_matches(is_between);
+    let is_address = |domain: &str| domain.contains('.') && !domain.contains(char::is_whitespace);
+    let is_nobodys = |(local, domain): (&str, &str)| is_address(domain) && is_nobody(local);
+    is_zeros(text, 32) || are_words(text) || text.split_once('@').is_some_and(is_nobodys)
+}
+
+fn are_words(mut rest: &str) -> bool {
     while !rest.is_empty() {
         match after_tag(rest).or_else(|| after_word(rest)) {
             Some(after) => rest = after.trim_start_matches(is_between),
@@ -16,6 +19,14 @@ pub fn is_nothing(text: &str) -> bool {
         }
     }
     true
+}
+
+/// Returns whether what stands before the at sign of an address is nobody's: words for nothing, or a template.
+/// Nan and Nil are names, `n.a` may be initials, and signs may be somebody's.
+fn is_nobody(local: &str) -> bool {
+    let is_long = local.len() > 3 || local.eq_ignore_ascii_case("n/a");
+    let is_tag = local.contains(['{', '}']);
+    is_tag || is_long && (are_words(local) || are_words(&local.replace('.', " ")))
 }
 
 /// Returns whether a text is no id: a word for nothing, or what stands for every record alike, such as
@@ -39,7 +50,8 @@ pub fn name_in(text: &str) -> Option<String> {
     const MOST: usize = 1_000;
     let seen = text.replace(UNSEEN, "");
     let name = seen.trim_matches(|c: char| c.is_whitespace() || is_invisible(c));
-    if is_nothing(name) || name.starts_with('[') && name.ends_with(']') {
+    let is_sign = |c: char| c.is_whitespace() || c.is_ascii_punctuation();
+    if is_no_id(name) || name.chars().all(is_sign) || name.starts_with('[') && name.ends_with(']') {
         return None;
     }
     let (mut rest, mut words, mut is_whole) = (name, Vec::new(), true);
@@ -70,7 +82,8 @@ pub fn name_in(text: &str) -> Option<String> {
     if is_whole {
         Some(name.to_owned())
     } else {
-        words.iter().any(is_name).then(|| words.join(" "))
+        let name = || words.join(" ").trim_end_matches(is_between).to_owned();
+        words.iter().any(is_name).then(name)
     }
 }
 
@@ -108,7 +121,7 @@ pub fn is_invisible(character: char) -> bool {
 
 /// What stands between two words or alone in place of one.
 fn is_between(character: char) -> bool {
-    character.is_whitespace() || is_invisible(character) || "-–—,_/".contains(character)
+    character.is_whitespace() || is_invisible(character) || "-–—,;_/".contains(character)
 }
 
 /// Returns whether a text is an id of zeros, at least so many: the nil UUID has 32.
@@ -145,7 +158,7 @@ fn after_word(text: &str) -> Option<&str> {
     {
         return Some(rest);
     }
-    let end = text.find(|c: char| c.is_whitespace() || c == ',');
+    let end = text.find(|c: char| c.is_whitespace() || ",;".contains(c));
     let (word, rest) = text.split_at(end.unwrap_or(text.len()));
     let bare = word.trim_matches(['<', '>', '(', ')', '"', '\'']);
     let is_word = WORDS.iter().any(|known| bare.eq_ignore_ascii_case(known));
@@ -258,6 +271,17 @@ mod tests {
             "[Nome]",
             "[nome completo]",
             "\u{200b}null\u{feff}",
+            "null;",
+            "{{email}}@example.com",
+            "{{contact.email}}@example.com",
+            "{{first}}.{{last}}@example.com",
+            "lead-{{id}}@example.com",
+            "%email%@example.com",
+            "${email}@example.com",
+            "undefined@example.com",
+            "undefined.undefined@example.com",
+            "NULL@null.com",
+            "N/A@example.com",
             "",
         ] {
             assert!(is_nothing(text), "{text}");
@@ -292,6 +316,11 @@ mod tests {
             "AP-1",
             "_id",
             "00",
+            "nan@example.com",
+            "n.a@example.com",
+            "_@example.com",
+            "null.souza@example.com",
+            "null@",
         ] {
             assert!(!is_nothing(text), "{text}");
         }
@@ -306,6 +335,9 @@ mod tests {
             ("Ana (null) Souza", "Ana Souza"),
             ("Ana <no value>", "Ana"),
             ("null, Souza", "Souza"),
+            ("Souza, null", "Souza"),
+            ("Ana null;", "Ana"),
+            ("🌸", "🌸"),
             ("Ana [object Object]", "Ana"),
             ("Ana Null", "Ana Null"),
             ("Nan Nil Lima", "Nan Nil Lima"),
@@ -349,6 +381,11 @@ mod tests {
             "Caro ${nome}",
             "[[name]]",
             "\u{feff}undefined",
+            "null;",
+            ".",
+            "...",
+            "0",
+            "false",
         ] {
             assert_eq!(name_in(text), None, "{text}");
         }

@@ -12,6 +12,8 @@ use crate::{epoch_to_rfc3339, text_of, time_text};
 pub fn read(value: &Value, formats: &[String], month_first: bool) -> Option<String> {
     let text = text(value)?;
     let (text, zone) = in_zone(&text).unwrap_or((&text, ""));
+    let of_day = in_day(text).filter(|_| formats.is_empty());
+    let text = of_day.as_deref().unwrap_or(text);
     let read = |text: &str| read_text(text, formats, month_first);
     let known = read(text).or_else(|| read(&with_plus(text)?));
     let time = known.or_else(|| read(&rearranged(text).filter(|_| formats.is_empty())?))?;
@@ -138,6 +140,23 @@ fn rearranged(text: &str) -> Option<String> {
     is_date.then(|| format!("{century}{year}-{month:02}-{day:0>2}T{clock}{zone}"))
 }
 
+/// Returns a time that ends with a half of the day (`9:15 PM`, `9:15 p. m.`) with the hour of the whole day.
+fn in_day(text: &str) -> Option<String> {
+    let is_of_half = |c: char| c.is_whitespace() || ".aApPmM".contains(c);
+    let clock = text.trim_end_matches(is_of_half);
+    let half = text[clock.len()..]
+        .chars()
+        .filter(char::is_ascii_alphabetic);
+    let half = half.collect::<String>().to_ascii_lowercase();
+    let date = clock.trim_end_matches(|c: char| c.is_ascii_digit() || c == ':');
+    let clock = &clock[date.len()..];
+    let is_half = ["am", "pm"].contains(&half.as_str());
+    Some(format!(
+        "{date}{}",
+        of_day(clock, &half).filter(|_| is_half)?
+    ))
+}
+
 /// Returns the time of day of a clock with twelve hours.
 fn of_day(clock: &str, half: &str) -> Option<String> {
     let (hour, rest) = clock.split_once(':')?;
@@ -239,13 +258,7 @@ fn read_text(text: &str, formats: &[String], month_first: bool) -> Option<String
         "%d-%m-%Y %H:%M",
         "%d.%m.%Y %H:%M",
     ];
-    let month_then_day = [
-        "%m/%d/%Y",
-        "%m/%d/%Y %H:%M:%S",
-        "%m/%d/%Y %H:%M",
-        "%m/%d/%Y %I:%M %p",
-        "%m/%d/%Y %I:%M:%S %p",
-    ];
+    let month_then_day = ["%m/%d/%Y", "%m/%d/%Y %H:%M:%S", "%m/%d/%Y %H:%M"];
     // A comma or an `às` between date and time has no meaning.
     let spaced = text
         .replace(',', " ")
@@ -495,6 +508,19 @@ mod tests {
         check("02/03/2026, 14:30:05", Some("2026-03-02T14:30:05"));
         check("02/03/2026 às 14:30", Some("2026-03-02T14:30:00"));
         check("03/25/2026 2:30 PM", Some("2026-03-25T14:30:00"));
+        for evening in [
+            "3/2/2026 9:15 p.m.",
+            "03/02/2026 9:15 PM",
+            "3/2/2026, 9:15:00\u{202f}p. m.",
+            "03-02-2026 09:15pm",
+            "2026-02-03 9:15 PM",
+            "2026-02-03T09:15 pm",
+        ] {
+            check(evening, Some("2026-02-03T21:15:00"));
+        }
+        check("3/2/2026 12:05 a.m.", Some("2026-02-03T00:05:00"));
+        check("25/02/2026 9:15 PM", Some("2026-02-25T21:15:00"));
+        check("03/02/2026 13:15 PM", None);
         check(
             "2026-03-02T12:00:00 01:00",
             Some("2026-03-02T12:00:00+01:00"),
@@ -515,6 +541,10 @@ mod tests {
         assert_eq!(
             read(&json!("03/02/2026"), &[], true).as_deref(),
             Some("2026-03-02T00:00:00")
+        );
+        assert_eq!(
+            read(&json!("03/02/2026 9:15 PM"), &[], true).as_deref(),
+            Some("2026-03-02T21:15:00")
         );
     }
 

@@ -6,6 +6,7 @@
 //! a 4xx for a lead without a listing. A lead is worth more than that, so
 //! it is accepted unless the connection sets `requireListing`.
 
+use leadhost_sdk::html::unescaped;
 use leadhost_sdk::{
     Conversion, Converter, Delivery, Description, Item, Lead, MAX_ITEMS, Problem, SenderCheck,
     SenderPolicy, digits, is_absent,
@@ -108,6 +109,8 @@ fn item(config: &Config, index: usize, lead: &Value) -> Item {
 
 fn lead_of(config: &Config, fields: &Map<String, Value>) -> Result<Lead, Problem> {
     let text = |name: &str| fields.get(name).and_then(text_of);
+    // The portal's forms leave references of HTML in what a person wrote.
+    let plain = |name: &str| Some(unescaped(&text(name)?).into_owned());
     if config.require_listing && text("clientListingId").is_none() {
         return Err(Problem::new(
             "the lead names no listing of the client: `clientListingId` is missing",
@@ -117,12 +120,12 @@ fn lead_of(config: &Config, fields: &Map<String, Value>) -> Result<Lead, Problem
 
     let mut lead = Lead::new()
         .external_id(text("originLeadId"))
-        .name(text("name"))
+        .name(plain("name"))
         .email(text("email"))
         .region("BR".to_owned())
         .listing("client", text("clientListingId"))
         .listing("portal", text("originListingId"))
-        .message(text("message"))
+        .message(plain("message"))
         .occurred_at(fields.get("timestamp").and_then(time_text))
         .source(text("leadOrigin"));
     for phone in phones(text("ddd"), text("phone"), text("phoneNumber")) {
@@ -210,6 +213,18 @@ mod tests {
         let answer = leadhost_sdk::testing::answer::<GrupoOlx>(&case);
         let message = answer["err"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("10001 leads"), "{answer}");
+    }
+
+    #[test]
+    fn references_of_html_are_read() {
+        let case = leadhost_golden::Case {
+            body: br#"{"originLeadId": "7", "name": "Jo&atilde;o", "message": "caf&eacute; &amp; p&#227;o"}"#.into(),
+            ..leadhost_golden::Case::new("references", leadhost_golden::Call::Convert)
+        };
+        let answer = leadhost_sdk::testing::answer::<GrupoOlx>(&case);
+        let lead = &answer["ok"]["items"][0]["outcome"]["lead"];
+        assert_eq!(lead["name"], "João", "{answer}");
+        assert_eq!(lead["message"], "café & pão", "{answer}");
     }
 
     #[test]

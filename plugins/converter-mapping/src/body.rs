@@ -21,8 +21,6 @@ use crate::people::kinds;
 /// A delivery's body.
 pub struct Body {
     pub root: Value,
-    /// Whether it is XML, in which character references are read already.
-    pub is_xml: bool,
 }
 
 /// Reads the body in the configured format, and decodes the values that are configured as JSON
@@ -32,12 +30,12 @@ pub struct Body {
 ///
 /// [`Problem`] if the body does not have the format.
 pub fn read(config: &Config, delivery: &Delivery) -> Result<Body, Problem> {
-    let (mut body, is_xml) = match config.format {
+    let mut body = match config.format {
         Format::Auto => guess(delivery)?,
-        Format::Json => (delivery.json()?, false),
-        Format::Form => (form_tree(delivery), false),
-        Format::Multipart => (multipart_tree(delivery)?, false),
-        Format::Xml => (xml::parse(&content_text(&delivery.body))?, true),
+        Format::Json => delivery.json()?,
+        Format::Form => form_tree(delivery),
+        Format::Multipart => multipart_tree(delivery)?,
+        Format::Xml => xml::parse(&content_text(&delivery.body))?,
     };
     // A sender that serialised the body twice.
     if let Value::String(text) = &body
@@ -52,24 +50,23 @@ pub fn read(config: &Config, delivery: &Delivery) -> Result<Body, Problem> {
         decode_usual(&mut body);
         name_choices(&mut body);
     }
-    Ok(Body { root: body, is_xml })
+    Ok(Body { root: body })
 }
 
-/// Returns the body, and whether it is XML.
-fn guess(delivery: &Delivery) -> Result<(Value, bool), Problem> {
+fn guess(delivery: &Delivery) -> Result<Value, Problem> {
     let not_multipart = match multipart_tree(delivery) {
-        Ok(tree) => return Ok((tree, false)),
+        Ok(tree) => return Ok(tree),
         Err(problem) => problem,
     };
     let kind = delivery.content_type();
     let text = content_text(&delivery.body);
     let trimmed = without_blanks(&text);
-    let tree = match trimmed.chars().next() {
+    match trimmed.chars().next() {
         // Some sources send all data in the address.
         None if !delivery.query.is_empty() => Ok(tree_with_plus(delivery.query.clone())),
         None => Err(Problem::new("the body is empty")),
         Some('{' | '[') => parse_json(&text),
-        Some('<') => return Ok((xml::parse(&text)?, true)),
+        Some('<') => xml::parse(&text),
         Some(_) if kind.ends_with("json") && !is_form(trimmed) => parse_json(&text),
         Some(_) if kind == "multipart/form-data" && trimmed.trim_end().contains('\n') => {
             Err(not_multipart)
@@ -82,8 +79,7 @@ fn guess(delivery: &Delivery) -> Result<(Value, bool), Problem> {
         Some(_) => Err(Problem::new(format!(
             "the body is neither JSON nor XML nor a form (content type `{kind}`)"
         ))),
-    };
-    Ok((tree?, false))
+    }
 }
 
 /// Whether a text is a form in spite of its label: names without spaces, each with a value.

@@ -185,9 +185,8 @@ impl Unread {
                 }
             }
             scalar => {
-                let is_contact = text_of(scalar).is_some_and(|text| {
-                    looks_like_email(&text) || is_unread_phone(&fold(name), &text)
-                });
+                let is_contact =
+                    text_of(scalar).is_some_and(|text| is_unread_contact(&fold(name), &text));
                 if is_contact {
                     self.contacts.push(cut(path.to_owned()))
                 } else {
@@ -276,9 +275,8 @@ impl UnreadContacts<'_, '_> {
                 }
             }
             scalar => {
-                let is_contact = text_of(scalar).is_some_and(|text| {
-                    (looks_like_email(&text) || is_unread_phone(name, &text)) && !self.has(&text)
-                });
+                let is_contact = text_of(scalar)
+                    .is_some_and(|text| is_unread_contact(name, &text) && !self.has(&text));
                 if is_contact {
                     self.paths.push(cut(path.to_owned()));
                 }
@@ -298,6 +296,14 @@ impl UnreadContacts<'_, '_> {
         emails.any(|email| email.trim().eq_ignore_ascii_case(text.trim()))
             || !looks_like_email(text) && lead.phones.iter().any(is_same)
     }
+}
+
+/// Whether a value looks like a phone or an address; under the name of an address one is noted that cannot be
+/// read.
+fn is_unread_contact(name: &str, text: &str) -> bool {
+    let is_at = || text.contains('@') || text.contains("%40");
+    let is_asked = || people::kinds(name).1 && is_at() && !is_nothing(text);
+    looks_like_email(text) || is_unread_phone(name, text) || is_asked()
 }
 
 fn is_unreadable(name: &str, value: &Value) -> bool {

@@ -8,13 +8,13 @@
 
 use std::collections::BTreeSet;
 
-use leadhost_sdk::nothing::is_nothing;
+use leadhost_sdk::nothing::is_no_id;
 use leadhost_sdk::{serde_json::Value, text_of, written_time};
 
 use crate::body::json_in;
 use crate::fold::fold;
 use crate::heuristics::{
-    is_email_name, is_full_phone, is_name_question, is_others, is_plain_phone, is_truth,
+    is_email_name, is_fax, is_full_phone, is_name_question, is_others, is_plain_phone, is_truth,
     looks_like_email, looks_like_phone,
 };
 use crate::loose;
@@ -432,7 +432,7 @@ impl<'a> Guess<'a> {
                 for name in names {
                     for value in view.values(name).flat_map(each) {
                         let text = text_of(value).filter(|text| json_in(text).is_none());
-                        if let Some(text) = text.filter(|text| !is_nothing(text)) {
+                        if let Some(text) = text.filter(|text| !is_no_id(text)) {
                             record.mark(value);
                             push(out, text);
                         }
@@ -444,7 +444,7 @@ impl<'a> Guess<'a> {
                     let mut take = |names: &[&str], out: &mut Vec<String>| {
                         let named = |name: &&str| {
                             fields.iter().find(|(key, value)| {
-                                let text = text_of(value).filter(|text| !is_nothing(text));
+                                let text = text_of(value).filter(|text| !is_no_id(text));
                                 fold(key) == **name && text.is_some()
                             })
                         };
@@ -565,10 +565,13 @@ impl<'a> Guess<'a> {
 fn answers<'a>(pairs: &[Pair<'a>], form: bool) -> View<'a> {
     let mut entries = Vec::new();
     for pair in pairs {
-        if let Some(hint) = pair.hint {
+        if let Some(hint) = pair.hint.filter(|_| !pair.is_fax()) {
             entries.push((hint.to_owned(), pair.value));
         }
-        let (name, label) = (fold(&pair.name), fold(&pair.label));
+        let (mut name, label) = (fold(&pair.name), fold(&pair.label));
+        if is_fax(&label) {
+            name.clone_from(&label);
+        }
         if label != name {
             entries.push((label, pair.value));
         }
@@ -594,7 +597,13 @@ fn answered<'v, 'a: 'v>(
     fits: fn(&str) -> bool,
 ) {
     for view in views.into_iter().filter(|view| view.form) {
-        view.likely(record, out, |name| !is_others(name), false, fits);
+        view.likely(
+            record,
+            out,
+            |name| !is_others(name) && !is_fax(name),
+            false,
+            fits,
+        );
     }
 }
 

@@ -7,6 +7,7 @@ use leadhost_sdk::{digits, serde_json::Value, written_time};
 
 use crate::body::json_in;
 use crate::fold::fold;
+use crate::kind::rank_of_word;
 use crate::names;
 
 /// Whether the text means yes, in the languages of usual forms.
@@ -146,7 +147,15 @@ pub fn is_phone_name(name: &str) -> bool {
     const PARTS: [&str; 8] = [
         "telefone", "telefono", "celular", "whatsapp", "phone", "fone", "mobile", "movil",
     ];
-    PARTS.iter().any(|part| name.contains(part)) && !name.ends_with("id") && !is_others(name)
+    PARTS.iter().any(|part| name.contains(part))
+        && !name.ends_with("id")
+        && !is_others(name)
+        && !is_fax(name)
+}
+
+/// Whether a folded name is a fax's or a pager's.
+pub fn is_fax(name: &str) -> bool {
+    rank_of_word(name).is_none()
 }
 
 /// Whether a folded name contains a word for an e-mail address of the lead.

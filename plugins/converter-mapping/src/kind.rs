@@ -5,6 +5,7 @@ use leadhost_sdk::{serde_json::Value, text_of};
 
 use crate::fold::fold;
 use crate::heuristics::is_truth;
+use crate::names;
 use crate::record::text_of_node;
 
 const KINDS: [&str; 19] = [
@@ -28,17 +29,29 @@ const KINDS: [&str; 19] = [
     "descricao",
     "location",
 ];
-const FIRST: [&str; 10] = [
+const FIRST: [&str; 13] = [
     "primary",
-    "isprimary",
     "preferred",
-    "ispreferred",
     "pref",
     "principal",
-    "isprincipal",
     "default",
-    "isdefault",
+    "main",
     "padrao",
+    "preferido",
+    "preferencial",
+    "predeterminado",
+    "favorite",
+    "favorito",
+    "favourite",
+];
+const NONE: [&str; 7] = [
+    "fax",
+    "pager",
+    "beeper",
+    "telex",
+    "fernkopierer",
+    "fx",
+    "bip",
 ];
 
 /// Returns the place of a contact among others, from 0; `None` if it is a fax or a pager.
@@ -48,8 +61,7 @@ pub fn rank(contact: &Value) -> Option<u8> {
         let name = fold(name);
         // `{"primary": true}` and `{"fax": true}`.
         if text_of_node(value).is_some_and(|text| is_truth(&text)) {
-            let is_first = FIRST.contains(&name.as_str());
-            best = best.min(if is_first {
+            best = best.min(if is_first(&name) {
                 Some(0)
             } else {
                 rank_of_word(&name)
@@ -60,9 +72,22 @@ pub fn rank(contact: &Value) -> Option<u8> {
             words(value, &mut |word| {
                 best = best.min(rank_of_word(&fold(&word)))
             });
+        } else if let Some(word) = text_of(value).map(|text| fold(&text))
+            && (NONE.contains(&word.as_str()) || names::is_mobile(&word))
+        {
+            // Under any other name only a text that is nothing but the word.
+            best = best.min(rank_of_word(&word));
         }
     }
     best
+}
+
+/// Whether a folded name marks the first of several: `isPrimary`, `primaryPhone`.
+fn is_first(name: &str) -> bool {
+    let name = name.strip_prefix("is").unwrap_or(name);
+    let ends = ["", "number", "phone", "numero", "telefone", "telefono"];
+    let mut marks = ends.iter().filter_map(|end| name.strip_suffix(end));
+    marks.any(|mark| FIRST.contains(&mark))
 }
 
 /// Passes the texts of a kind, also of several or of an object with its name.
@@ -82,16 +107,15 @@ fn words(value: &Value, found: &mut impl FnMut(String)) {
 
 /// Returns the place that a folded word for its kind gives a contact.
 pub fn rank_of_word(word: &str) -> Option<u8> {
-    const NONE: [&str; 4] = ["fax", "pager", "beeper", "telex"];
     const MOBILE: [&str; 9] = [
         "mobile", "cell", "celular", "movil", "movel", "whatsapp", "wpp", "zap", "iphone",
     ];
     let has = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
     match word {
-        word if NONE.iter().any(|none| word.contains(none)) => None,
+        "fx" | "bip" => None,
+        word if NONE[..5].iter().any(|none| word.contains(none)) => None,
         "pref" | "primary" | "principal" | "preferred" => Some(0),
-        "cel" | "mob" | "handy" => Some(1),
-        _ if has(&MOBILE) => Some(1),
+        _ if has(&MOBILE) || names::is_mobile(word) => Some(1),
         _ => Some(2),
     }
 }

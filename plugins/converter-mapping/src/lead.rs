@@ -1,5 +1,6 @@
 //! Converts one item of a body to a lead, or to the reason why it is not one.
 
+use leadhost_sdk::html::unescaped;
 use leadhost_sdk::nothing::name_in;
 use leadhost_sdk::path::Step;
 use leadhost_sdk::values::is_test_mark;
@@ -244,7 +245,8 @@ fn read<'a>(
         record.reading("name", false);
         name = guess.and_then(|guess| guess.own_name(record));
     }
-    let [name, message] = [name, message].map(|text| text.map(|text| record.plain(text)));
+    let [name, message] =
+        [name, message].map(|text| text.map(|text| unescaped(&text).into_owned()));
     let name = name.and_then(|name| name_in(&name));
 
     let mut lead = Lead::new()

@@ -379,19 +379,9 @@ pub const PHONES: &[&str] = &[
     "whatsapptelefone",
     "celular",
     "celularwhatsapp",
-    "telefonecelular",
-    "telefonocelular",
-    "telefonomovil",
     "movil",
-    "mobilephone",
     "mobile",
-    "mobilenumber",
-    "mobilephonenumber",
-    "cellphone",
-    "cellphonenumber",
     "cell",
-    "phonemobile",
-    "telemovel",
     "phonenumber",
     "phone",
     "phones",
@@ -972,7 +962,50 @@ pub fn is_usual(name: &str) -> bool {
 
 /// Whether a folded name is a usual one of a phone.
 pub fn is_phone(name: &str) -> bool {
-    IS_PHONE.contains(name)
+    IS_PHONE.contains(name) || is_mobile(name)
+}
+
+/// Whether a folded name has only words for a mobile and for a phone: `phone_cell`, `Mobiltelefon`, `celular2`.
+pub fn is_mobile(name: &str) -> bool {
+    // Of two that begin alike the longer one comes first.
+    const MOBILE: [&str; 17] = [
+        "whatsapp", "whats", "wpp", "zap", "celular", "cellular", "cell", "cel", "mobile", "mobil",
+        "movil", "movel", "mob", "handy", "gsm", "sms", "tlm",
+    ];
+    const WORDS: [&str; 18] = [
+        "telefone",
+        "telefono",
+        "telefon",
+        "telephone",
+        "tele",
+        "tel",
+        "phone",
+        "fone",
+        "funk",
+        "numero",
+        "number",
+        "nummer",
+        "num",
+        "nr",
+        "de",
+        "do",
+        "work",
+        "home",
+    ];
+    let mut rest = name
+        .strip_suffix(|c: char| c.is_ascii_digit())
+        .unwrap_or(name);
+    let mut is_mobile = false;
+    while !rest.is_empty() {
+        let after = |word: &&str| rest.strip_prefix(*word);
+        let mobile = MOBILE.iter().find_map(after);
+        is_mobile |= mobile.is_some();
+        let Some(next) = mobile.or_else(|| WORDS.iter().find_map(after)) else {
+            return false;
+        };
+        rest = next;
+    }
+    is_mobile
 }
 
 /// Whether a folded name is a usual one of an e-mail address.

@@ -6,7 +6,7 @@ use leadhost_sdk::{is_absent, serde_json::Value, text_of};
 
 use crate::config::{Labels, Pairs};
 use crate::fold::fold;
-use crate::heuristics::{is_others, looks_like_email, looks_like_phone};
+use crate::heuristics::{is_fax, is_others, looks_like_email, looks_like_phone};
 use crate::loose;
 use crate::names::{self, is_contact};
 use crate::people::{self, is_contact_name, kinds};
@@ -33,11 +33,19 @@ impl Pair<'_> {
     pub fn kinds(&self) -> (bool, bool) {
         let asked = [&self.name, &self.label].map(|name| kinds(&fold(name)));
         let is_phone = self.hint == Some("phone") || asked.iter().any(|asked| asked.0);
+        let is_phone = is_phone && !self.is_fax();
         let is_email = self.hint == Some("email") || asked.iter().any(|asked| asked.1);
         (
             is_phone && has_text(self.value, phone_text, looks_like_phone),
             is_email && has_text(self.value, email_text, looks_like_email),
         )
+    }
+
+    /// Whether a name says that this is a fax, whatever its kind is.
+    pub fn is_fax(&self) -> bool {
+        [&self.name, &self.label]
+            .iter()
+            .any(|name| is_fax(&fold(name)))
     }
 
     /// Whether this is a phone or an e-mail address.

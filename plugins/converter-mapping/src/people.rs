@@ -167,7 +167,7 @@ impl<'a> PeopleSearch<'a> {
             Value::Object(fields) => {
                 let name = fold(key);
                 let in_others = in_others || is_others(&name);
-                if self.is_match(value) && !in_others && !is_business(&name, false) {
+                if self.is_match(key, value) && !in_others && !is_business(&name, false) {
                     self.add(value);
                     if self.list.is_none() {
                         return;
@@ -185,12 +185,16 @@ impl<'a> PeopleSearch<'a> {
         }
     }
 
-    fn is_match(&self, value: &Value) -> bool {
+    fn is_match(&self, key: &str, value: &Value) -> bool {
         match self.list {
             // People in a container around a known list are found there.
             Some(_) => has_direct_contact(value) && !pairs::is_pair(value),
             None if self.sheets => is_sheet(value),
-            None => is_person(value),
+            // The phones of one person are an object of such, not a person.
+            None => {
+                let are_contacts = names::PLURALS.contains(&fold(key).as_str());
+                is_person(value) && (!are_contacts || has_both(value))
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use leadhost_sdk::nothing::{is_no_id, is_nothing, name_in, part_of_name};
 use leadhost_sdk::path::{Path, Step, get, walk};
 use leadhost_sdk::values::{is_test_mark, whole_number};
 use leadhost_sdk::written_time;
-use leadhost_sdk::{Delivery, digits, html, join, serde_json::Value, text_of};
+use leadhost_sdk::{Delivery, digits, join, serde_json::Value, text_of};
 
 use crate::body::Body;
 use crate::config::{Condition, Field, Source, is_same};
@@ -25,7 +25,6 @@ pub struct Record<'a> {
     pub item: &'a Value,
     pub root: &'a Value,
     pub delivery: &'a Delivery,
-    is_xml: bool,
     /// The object in the item that is the person, if its name does not say so.
     pub person: Option<&'a Value>,
     pub pairs: Vec<Pair<'a>>,
@@ -76,7 +75,6 @@ impl<'a> Record<'a> {
             item,
             root: &body.root,
             delivery,
-            is_xml: body.is_xml,
             person: None,
             pairs: Vec::new(),
             used: BTreeSet::new(),
@@ -98,15 +96,6 @@ impl<'a> Record<'a> {
     pub fn tell_nothing(&mut self, value: *const Value) {
         if !self.nothings.contains(&value) {
             self.nothings.push(value);
-        }
-    }
-
-    /// Returns a text with the characters of its HTML references, which are read once.
-    pub fn plain(&self, text: String) -> String {
-        if self.is_xml {
-            text
-        } else {
-            html::unescaped(&text).into_owned()
         }
     }
 
@@ -232,7 +221,9 @@ impl<'a> Record<'a> {
         let ranks = RefCell::new(BTreeMap::new());
         let text = |node: &Value| {
             let around = beside.get(&std::ptr::from_ref(node)).copied();
-            let rank = rank(around.unwrap_or(node)).or(is_chosen.then_some(u8::MAX))?;
+            // What stands beside a value of the item itself is not the phone's.
+            let kinds = around.filter(|object| !std::ptr::eq(*object, self.item));
+            let rank = rank(kinds.unwrap_or(node)).or(is_chosen.then_some(u8::MAX))?;
             ranks.borrow_mut().insert(std::ptr::from_ref(node), rank);
             text(node, around)
         };
@@ -341,7 +332,10 @@ impl<'a> Record<'a> {
         for source in &field.0 {
             for raw in self.raw(source, all, text) {
                 let text = transform(source, &raw.text);
-                if text.as_deref().is_some_and(|text| self.is_nothing(text)) {
+                if text
+                    .as_deref()
+                    .is_some_and(|text| self.is_nothing(&text[source.prefix.len()..]))
+                {
                     raw.from
                         .into_iter()
                         .for_each(|value| self.tell_nothing(value));
@@ -378,7 +372,7 @@ impl<'a> Record<'a> {
     /// Whether a text of the field is a word for nothing.
     fn is_nothing(&self, text: &str) -> bool {
         match self.field.0 {
-            "externalId" => is_no_id(text),
+            "externalId" | "listings" => is_no_id(text),
             "name" => name_in(text).is_none(),
             _ => is_nothing(text),
         }

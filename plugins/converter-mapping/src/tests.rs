@@ -561,6 +561,18 @@ fn a_contact_that_no_field_reads_is_noted_unless_it_is_known_whose_it_is() {
         noted(json!({"c1": "rui@example.com", "c2": 7})),
         note("`c1`")
     );
+    for unread in [
+        "fale com bia@example.com",
+        "bia @example.com",
+        "bia%40example",
+        "bia@example",
+    ] {
+        assert_eq!(
+            noted(json!({"e-mail": unread})),
+            note("`e-mail`"),
+            "{unread}"
+        );
+    }
     for quiet in [
         json!({"c1": "LIA@example.com", "c2": "5511900000001"}),
         json!({"corretor": {"email": "outra@example.com", "telefone": "(11) 90000-0003"}}),

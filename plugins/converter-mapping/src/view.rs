@@ -67,7 +67,8 @@ impl<'a> View<'a> {
 
     /// Whether a phone or an e-mail address is under a usual name, or in questions and answers.
     pub fn has_contact(&self) -> bool {
-        let phone = || names::PHONES.iter().any(|name| self.has(name));
+        let has = |(name, value): &(String, &Value)| names::is_phone(name) && !is_absent(value);
+        let phone = || self.entries.iter().any(has);
         let email = || names::EMAILS.iter().any(|name| self.has(name));
         phone()
             || email()
@@ -162,14 +163,21 @@ impl<'a> View<'a> {
         name
     }
 
-    /// Adds the phones under usual names, after those that say that they are in E.164.
+    /// Adds the phones under usual names, mobiles first, after those that say that they are in E.164.
     pub fn phones(&self, record: &mut Record<'a>, out: &mut Vec<String>) {
         for (name, value) in &self.entries {
             if name.contains("e164") && is_phone_name(name) {
                 self.phone(record, name, value, out, is_full_phone);
             }
         }
-        for name in names::PHONES {
+        let named = self.entries.iter().map(|(name, _)| name.as_str());
+        let mut named: Vec<&str> = named.filter(|name| names::is_phone(name)).collect();
+        named.sort_by_cached_key(|name| {
+            let place = names::PHONES.iter().position(|known| known == name);
+            (rank_of_word(name), place.unwrap_or(usize::MAX))
+        });
+        named.dedup();
+        for name in named {
             for value in self.values(name) {
                 // A switch such as `whatsapp: 1` is not a phone, nor is a list in JSON.
                 let fits = |text: &str| {

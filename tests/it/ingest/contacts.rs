@@ -58,7 +58,8 @@ async fn a_word_for_nothing_is_no_id_and_no_name_of_any_converter(on: On) {
     for (at, word) in words.into_iter().enumerate() {
         for person in 0..2 {
             let phone = format!("(11) 98765-43{at}{person}");
-            let sent = lead(word, "undefined undefined", &phone);
+            let mut sent = lead(word, "undefined undefined", &phone);
+            sent["email"] = "undefined@example.com".into();
             let answer = host.deliver_json(&declared, "form", &sent).await.json();
             fields!(answer["leads"][0], {"status": "converted", "externalId": null});
             let deals = host
@@ -67,6 +68,8 @@ async fn a_word_for_nothing_is_no_id_and_no_name_of_any_converter(on: On) {
             fields!(deals[0], {"person.name": null, "deal.props.attributes.externalId": word});
         }
     }
+    let nobodys = host.deals(&declared, "email=undefined@example.com").await;
+    assert!(nobodys.is_empty(), "{nobodys:?}");
 }
 
 async fn every_address_of_a_text_finds_the_person_and_a_lead_without_a_contact_says_so(on: On) {

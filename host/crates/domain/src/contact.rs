@@ -211,6 +211,8 @@ mod tests {
             "Ana Souza <ana>",
             "ana@example.com, bia@example.com",
             "ana@example..com, ana",
+            "{{email}}@example.com",
+            "Ana <undefined@example.com>",
         ] {
             assert_eq!(email(wrong), None, "{wrong}");
         }

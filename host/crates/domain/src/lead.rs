@@ -66,7 +66,7 @@ impl Lead {
         self.phones.retain(|phone| !is_nothing(phone));
         self.emails.retain(|email| !is_nothing(email));
         self.listings
-            .retain(|listing| !is_nothing(&listing.reference));
+            .retain(|listing| !is_no_id(&listing.reference));
     }
 }
 

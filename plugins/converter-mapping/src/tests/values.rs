@@ -59,6 +59,30 @@ fn a_word_for_nothing_is_no_value_of_the_lead_and_stays_an_attribute() {
             "{notes:?}"
         );
     }
+    for id in ["0", "\"null\"", "\"undefined\"", "\"{{id}}\""] {
+        check(
+            r#"{"fields": {"externalId": {"path": "id", "prefix": "crm-"}}}"#,
+            r##"
+{"id": #, "phone": "11 90000-1000"} => {"externalId": null}
+{"id": "7", "phone": "11 90000-1000"} => {"externalId": "crm-7"}
+"##,
+            id,
+        );
+    }
+    let zero = r#"{"phone": "11 90000-1000", "codigoImovel": "0", "imovel": {"id": 0}} => {"listings": []}"#;
+    check("{}", zero, "");
+    for address in [
+        "undefined@example.com",
+        "{{email}}@example.com",
+        "%email%@x.com",
+        "null@null.com",
+    ] {
+        let row = r##"{"phone": "11 90000-1000", "email": "#"} => {"emails": [], "attributes": [["email", "#"]]}"##;
+        check("{}", row, address);
+        let body = json!({"phone": "11 90000-1000", "email": address}).to_string();
+        let (_, notes) = converted(json!({}), &body);
+        assert!(notes[0].contains("words for nothing"), "{notes:?}");
+    }
     for names in "Ana,Null,Ana Null;Nil,Prado,Nil Prado;null,Prado,Prado;Ana,undefined,Ana;Null,Null,;Yuchen,Chen,Yuchen Chen;\
         Juliana,Ana,Juliana Ana;Ana Prado,Prado,Ana Prado".split(';') {
         let [first, last, whole] = names.split(',').collect::<Vec<_>>()[..] else { panic!("{names}") };
@@ -120,7 +144,50 @@ fn the_kind_of_a_phone_decides_as_its_name_does() {
 {"name": "Ana", "phones": [{"fax": true, "number": "11 4002-8904"}, {"number": "11 90001-6101"}]} => {"phones": ["11 90001-6101"]}
 {"name": "Ana", "phones": [{"number": "11 4002-8904"}, {"isMobile": "true", "number": "11 90001-6101"}]} => {"phones": ["11 90001-6101", "11 4002-8904"]}
 {"name": "Ana", "phones": {"fax": "11 4002-8904", "home": "11 4002-8905", "cel": "11 90001-6101"}} => {"phones": ["11 90001-6101", "11 4002-8905"]}
+{"name": "Ana", "phones": {"home": "11 4002-8905", "mobile": "11 90001-6101"}} => {"phones": ["11 90001-6101", "11 4002-8905"]}
+{"name": "Ana", "custom_fields_values": [{"field_code": "PHONE", "values": [{"value": "11 4002-8904", "enum_code": "FAX"}, {"value": "11 4002-8905", "enum_code": "WORK"}, {"value": "11 90001-6101", "enum_code": "MOB"}]}]} => {"phones": ["11 90001-6101", "11 4002-8905"]}
+{"name": "Ana", "email": "ana@example.com", "phones": [{"number": "11 4002-8904", "isPrimaryNumber": false}, {"number": "11 90001-6101", "IsPrimaryNumber": true}]} => {"phones": ["11 90001-6101", "11 4002-8904"]}
 "#,
+        "",
+    );
+    for (word, is_mobile) in [
+        "Mobil",
+        "Mobiltelefon",
+        "Mobilfunk",
+        "GSM",
+        "whats",
+        "SMS",
+        "TLM",
+        "MOB",
+    ]
+    .map(|word| (word, true))
+    .into_iter()
+    .chain(["FX", "BIP", "Fernkopierer", "Fax"].map(|word| (word, false)))
+    {
+        for key in "type enum tag usage desc title class role subtype code context medium channel ContactType".split(' ') {
+            let body = json!({"name": "Ana", "phones": [{"number": "11 4002-8904"}, {key: word, "number": "11 90001-6101"}]});
+            let expect = match is_mobile {
+                true => json!(["11 90001-6101", "11 4002-8904"]),
+                false => json!(["11 4002-8904"]),
+            };
+            for config in ["{}", r#"{"fields": {"phones": "phones[*].number"}}"#] {
+                let lead = &leads(config, "", &body.to_string())[0];
+                assert_eq!(lead["phones"], expect, "{config} of {body}");
+            }
+        }
+    }
+    let form = "contacts[add][0][name]=Ana&contacts[add][0][id]=7&contacts[add][0][custom_fields][0][code]=PHONE&\
+        contacts[add][0][custom_fields][0][values][0][value]=1140028904&contacts[add][0][custom_fields][0][values][0][enum]=FAX&\
+        contacts[add][0][custom_fields][0][values][1][value]=11900016101&contacts[add][0][custom_fields][0][values][1][enum]=MOB";
+    assert_eq!(leads("{}", FORM, form)[0]["phones"], json!(["11900016101"]));
+    for key in "main is_main primaryPhone preferido predeterminado favorite".split(' ') {
+        let row = r##"{"name": "Ana", "phones": [{"number": "11 90001-6101"}, {"#": true, "number": "11 4002-8904"}]} => {"phones": ["11 4002-8904", "11 90001-6101"]}"##;
+        check("{}", row, key);
+    }
+    // The words of the lead are not the phone's.
+    check(
+        r#"{"fields": {"phones": "telefone"}}"#,
+        r#"{"nome": "Ana", "telefone": "11 90001-6101", "interesse": "FX"} => {"phones": ["11 90001-6101"]}"#,
         "",
     );
     let chosen = r#"{"name": "Ana", "phones": [{"type": "fax", "number": "11 4002-8904"}]} => {"phones": ["11 4002-8904"]}"#;
@@ -135,6 +202,48 @@ fn the_kind_of_a_phone_decides_as_its_name_does() {
         leads("{}", "text/xml", adf)[0]["phones"],
         json!(["11 90001-6106"])
     );
+}
+
+#[test]
+fn the_name_of_a_phone_says_whether_it_is_a_fax_or_a_mobile() {
+    for fax in [
+        "phone_fax",
+        "telefone_fax",
+        "fone_fax",
+        "Phone (Fax)",
+        "phoneFax",
+        "Telefone/Fax",
+        "fax_phone",
+        "Fax phone number",
+    ] {
+        for row in [
+            r##"{"name": "Ana", "email": "ana@example.com", "#": "+55 11 4002-8904"} => {"phones": []}"##,
+            r##"{"name": "Ana", "email": "ana@example.com", "fields": [{"name": "#", "type": "phone", "value": "+55 11 4002-8904"}]} => {"phones": []}"##,
+            r##"{"email": "ana@example.com", "fields": [{"name": "phone_2", "label": "#", "value": "+55 11 4002-8904"}]} => {"phones": []}"##,
+            r##"{"answers": {"#": "+55 11 4002-8904", "whatsapp": "11 90001-6101"}} => {"phones": ["11 90001-6101"]}"##,
+        ] {
+            check("{}", row, fax);
+        }
+    }
+    for (fixed, mobile) in [
+        ("phone_work", "phone_cell"),
+        ("phone_home", "phone_cel"),
+        ("Telefon", "Handy"),
+        ("Telefon", "Mobiltelefon"),
+        ("phone_work", "phone_mobile"),
+        ("phone", "work_cell"),
+        ("telefone", "cel"),
+        ("telefone", "número do zap"),
+        ("phone", "Handynummer"),
+    ] {
+        let row = r##"{"name": "Ana", "F": "11 4002-8904", "#": "11 90001-6101"} => {"phones": ["11 90001-6101", "11 4002-8904"]}"##;
+        check("{}", &row.replace('F', fixed), mobile);
+    }
+    // Whose these are, nobody says.
+    for other in ["celular da mãe", "emergency_mobile"] {
+        let row = r##"{"name": "Ana", "phone": "11 4002-8904", "#": "11 90001-6101"} => {"phones": ["11 4002-8904"]}"##;
+        check("{}", row, other);
+    }
 }
 
 #[test]
@@ -201,7 +310,10 @@ fn addresses_and_references_of_html_are_read_as_they_are_meant() {
         (&json!("João D'Avila"), &json!("B&lt;"))
     );
     let xml = "<lead><name>Jo&atilde;o &amp;eacute;</name><phone>11900015120</phone></lead>";
-    assert_eq!(leads("{}", "text/xml", xml)[0]["name"], "João &eacute;");
+    assert_eq!(leads("{}", "text/xml", xml)[0]["name"], "João é");
+    let cdata =
+        "<lead><name><![CDATA[Jo&atilde;o &amp; Lu]]></name><phone>11900015120</phone></lead>";
+    assert_eq!(leads("{}", "text/xml", cdata)[0]["name"], "João & Lu");
 }
 
 #[test]
@@ -351,6 +463,11 @@ fn a_name_is_read_without_what_nobody_is_called() {
         ("[Cliente]", Value::Null),
         ("Sr. undefined", Value::Null),
         ("Null", Value::Null),
+        ("null;", Value::Null),
+        (".", Value::Null),
+        ("0", Value::Null),
+        ("false", Value::Null),
+        ("Souza, null", json!("Souza")),
         ("undefined Souza", json!("Souza")),
         ("Ana {{last}}", json!("Ana")),
         ("\u{feff}An\u{feff}a", json!("Ana")),
