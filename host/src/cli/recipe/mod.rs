@@ -820,6 +820,27 @@ mod tests {
     }
 
     #[test]
+    fn an_element_of_a_list_is_found_by_its_kind_in_any_order() {
+        let list = |kinds: &[(&str, &str)]| -> String {
+            let all = kinds
+                .iter()
+                .map(|(kind, value)| json!({"tipo": kind, "valor": value}));
+            json!({"nome": "Ana", "contatos": all.collect::<Vec<_>>()}).to_string()
+        };
+        let (phone, email) = (("celular", "11900000001"), ("email", "ana@example.com"));
+        let recipe = found(&list(&[phone, email]));
+        for order in [[phone, email], [email, phone]] {
+            let lead = person(&answer(&recipe, &case(&list(&order)))).expect("a lead");
+            assert_eq!(
+                lead[2..],
+                [json!(["11900000001"]), json!(["ana@example.com"])]
+            );
+        }
+        let alone = lines(&found(&list(&[phone]))).concat();
+        assert!(alone.contains("contatos[*].valor"), "{alone}");
+    }
+
+    #[test]
     fn a_sample_without_a_lead_says_why() {
         let recipe = found(r#"{"ping": true}"#);
         assert!(recipe.no_lead.is_some() && recipe.lines.is_empty());

@@ -385,6 +385,9 @@ const LABELS: [&str; 16] = [
     "field.id",
 ];
 
+/// The keys under which an element has its kind, which no translation changes.
+const KINDS: [&str; 4] = ["type", "@type", "tipo", "kind"];
+
 /// The last words of the keys under which a question has a code beside its wording, which is translated.
 const CODES: [&str; 11] = [
     "code",
@@ -421,9 +424,15 @@ fn filter(list: &[Value], index: usize, read: &[Step]) -> Option<String> {
         (same.count() == 1 && text_of(at(element, label)?).is_some()).then_some(wanted)
     };
     let found = |label: &str| Some((label.to_owned(), is_alone(label)?));
-    let question = LABELS.iter().find_map(|label| found(label))?;
-    let code = codes(element).into_iter().find_map(|code| found(&code));
-    let (label, wanted) = code.unwrap_or(question);
+    let question = || LABELS.iter().find_map(|label| found(label));
+    let code = || codes(element).into_iter().find_map(|code| found(&code));
+    // A lone element may have another kind in the next lead.
+    let kind = || {
+        KINDS
+            .iter()
+            .find_map(|kind| found(kind).filter(|_| list.len() > 1))
+    };
+    let (label, wanted) = code().or_else(kind).or_else(question)?;
     Some(format!("[?{label}={}]", written(&wanted)))
 }
 
