@@ -287,6 +287,8 @@ fn in_addresses(text: &[u8]) -> Option<Vec<u8>> {
     let lower = decoded.text.to_ascii_lowercase();
     let mut places = Vec::new();
     for name in FIELDS.into_iter().chain(MEMBERS) {
+        // Names of elements without an end between them have one end, which is looked for once.
+        let mut end_of_element = 0;
         for at in memmem::find_iter(&lower, name) {
             let from = at + name.len() + 1;
             let around = (
@@ -298,8 +300,15 @@ fn in_addresses(text: &[u8]) -> Option<Vec<u8>> {
                 (Some(b'<' | b':'), Some(b'>')) => b"<",
                 _ => continue,
             };
-            let length = lower[from..].iter().position(|byte| ends.contains(byte));
-            let end = length.map_or(lower.len(), |length| from + length);
+            let end = if ends == b"<" && from <= end_of_element {
+                end_of_element
+            } else {
+                let length = lower[from..].iter().position(|byte| ends.contains(byte));
+                length.map_or(lower.len(), |length| from + length)
+            };
+            if ends == b"<" {
+                end_of_element = end;
+            }
             if end > from {
                 places.push(decoded.written(from..end));
             }
@@ -591,6 +600,17 @@ mod tests {
             values,
             [MASK, "https://a.example/?token=***", MASK, MASK, "0f"]
         );
+    }
+
+    #[test]
+    fn credentials_are_looked_for_in_time_that_grows_with_the_text() {
+        for piece in [":token>", "<token>", "?token=", "&token=x", "%3Ctoken%3E"] {
+            let text = |bytes: usize| piece.repeat(bytes / piece.len());
+            leadhost_fuzz::grows_linearly(text, |text| {
+                let mut body = text.as_bytes().to_vec().into();
+                hide_credentials(&mut Pairs::new(), &mut Pairs::new(), &mut body);
+            });
+        }
     }
 
     #[test]

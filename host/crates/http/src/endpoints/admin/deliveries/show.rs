@@ -2,7 +2,7 @@ use super::{Channels, parse_id, request_view, text_or_base64, unknown};
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deliveries::{AnswerView, DeliveryDetailView, FetchView};
 use leadhost_domain::exchange::HttpRequest;
-use leadhost_pipeline::mask;
+use leadhost_pipeline::{mask, offload};
 use leadhost_store::{DeliveryDetail, WaitingFetch};
 
 describe!(show, |operation| {
@@ -26,7 +26,9 @@ pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let most = limits::SHOWN_FETCHES;
     let fetches = store.waiting_fetches(delivery.workspace, id, most).await?;
     let kept = store.answers(id, 0, most).await?;
-    let mut view = to_view(delivery, &channels);
+    let is_long = offload::is_long(&delivery.request.body);
+    let hidden = offload::run(is_long, move || without_credentials(delivery));
+    let mut view = to_view(hidden.await, &channels);
     view.fetches = fetches.into_iter().map(fetch).collect();
     view.answers_left_out = kept.len() == most as usize;
     let mut room = limits::SHOWN_ANSWER_BYTES;
@@ -67,9 +69,13 @@ fn fetch(fetch: WaitingFetch) -> FetchView {
     }
 }
 
-fn to_view(mut delivery: DeliveryDetail, channels: &Channels) -> DeliveryDetailView {
+fn without_credentials(mut delivery: DeliveryDetail) -> DeliveryDetail {
     let request = &mut delivery.request;
     mask::hide_credentials(&mut request.query, &mut request.headers, &mut request.body);
+    delivery
+}
+
+fn to_view(delivery: DeliveryDetail, channels: &Channels) -> DeliveryDetailView {
     DeliveryDetailView {
         facts: channels.facts(delivery.summary),
         workspace_id: delivery.workspace,
