@@ -221,6 +221,7 @@ clauses! {
             a_host_is_listed_with_its_last_report_until_it_leaves,
             one_proposal_of_a_plugin_is_open_at_a_time_and_is_activated_once,
             a_proposal_that_is_withdrawn_never_serves,
+            a_proposal_of_a_host_that_left_blocks_no_other,
             a_proposal_of_a_dead_host_blocks_no_other,
             accepted_requests_count_against_the_rate_and_refused_ones_do_not,
             announcements_arrive,
@@ -282,6 +283,7 @@ clauses! {
             products_that_the_import_has_named_before_are_left_alone,
             the_feed_has_declared_products_too,
             a_replaced_catalogue_loses_the_products_that_were_not_named,
+            a_product_that_an_earlier_import_changes_later_is_kept_by_the_import_that_named_it,
             a_deal_of_a_removed_product_shows_none,
             removals_are_in_the_feed_for_their_time_and_no_longer,
             products_of_two_workspaces_are_separate;
@@ -389,6 +391,8 @@ clauses! {
             tests_and_contacts_who_cannot_or_will_not_get_messages_are_not_greeted;
         reports:
             failures_are_found_by_each_filter_in_the_order_of_their_stamps,
+            a_failure_has_to_match_its_deal_and_its_conversation,
+            a_message_is_found_by_its_state_behind_newer_ones_of_another,
             operators_see_messages_newest_first_by_each_filter;
         counting:
             the_first_run_counts_the_existing_rows,
@@ -397,6 +401,7 @@ clauses! {
             a_lead_that_turns_out_a_test_is_no_longer_counted,
             a_source_of_any_length_is_counted,
             tickets_count_in_the_period_in_which_they_opened,
+            a_ticket_of_a_test_lead_that_is_removed_is_not_counted_either,
             keys_and_counts_are_a_workspaces_own;
         removals:
             removed_rows_are_subtracted,

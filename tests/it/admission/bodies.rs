@@ -3,6 +3,7 @@
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;
 use leadhost_tests::{Host, Hosts, LONG, On, Options, eventually, figures, has, until};
+use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -10,6 +11,7 @@ use tokio::time::timeout;
 leadhost_tests::on_every_store! {
     bodies_to_an_unknown_address_take_no_room,
     a_sender_that_fills_one_connection_leaves_room_for_the_others,
+    an_operator_is_heard_while_senders_fill_the_room_for_bodies,
 }
 
 const LARGEST: usize = limits::DELIVERY_BYTES;
@@ -86,6 +88,24 @@ async fn a_sender_that_fills_one_connection_leaves_room_for_the_others(on: On) {
         answer.status == 200
     })
     .await;
+}
+
+async fn an_operator_is_heard_while_senders_fill_the_room_for_bodies(on: On) {
+    let host = Host::start(narrow(on)).await;
+    let busy = host.workspace("busy").await;
+    let operator = host.admin_key().await;
+    let mut sender = host.raw().await;
+    let head = head(busy.connection.as_str(), LARGEST);
+    sender.write_all(head.as_bytes()).await.expect("open");
+    let target = format!("/ingest-lead/{}", busy.connection);
+    until("the room is taken", async || {
+        let answer = host.post(&target).body("{}").send().await;
+        (answer.status == 503).then_some(())
+    })
+    .await;
+    let key = json!({"kind": "admin", "label": "second"});
+    let ask = host.admin("POST", "/admin/v1/keys").bearer(&operator);
+    ask.json(&key).send().await.expect(201);
 }
 
 /// The setting of a host with 256 MiB: a sixteenth is for bodies.

@@ -24,6 +24,7 @@ leadhost_tests::on_every_store! {
     a_candidate_costs_no_phone_that_a_failing_stable_version_reads,
     a_candidate_that_harms_one_connection_is_rolled_back_and_the_reason_names_it,
     a_lead_is_converted_by_the_same_version_however_often_it_comes,
+    an_operators_replay_during_a_canary_is_converted_by_the_stable_version,
     about_half_of_the_leads_go_to_a_candidate_at_fifty_per_cent,
 }
 
@@ -547,6 +548,17 @@ async fn a_lead_is_converted_by_the_same_version_however_often_it_comes(on: On) 
     assert_eq!(rounds[0], rounds[2]);
     let by_candidate = count(&rounds[0], &candidate);
     assert!((1..20).contains(&by_candidate), "both convert some");
+}
+
+async fn an_operators_replay_during_a_canary_is_converted_by_the_stable_version(on: On) {
+    let (rolling, candidate) = Rolling::begun(on, phones("1.1.0"), unguarded(&[100])).await;
+    let ask = rolling.host.post(&rolling.declared.address("odd"));
+    let answer = ask.body("{}").send().await.expect(200);
+    assert_eq!(ran(&rolling.host, &answer).await, candidate);
+    let path = format!("/deliveries/{}/replay", answer.json()["deliveryId"].text());
+    let replay = rolling.ask("POST", &path).json(&json!({ "apply": true }));
+    replay.send().await.expect(200);
+    assert_eq!(ran(&rolling.host, &answer).await, rolling.stable);
 }
 
 async fn about_half_of_the_leads_go_to_a_candidate_at_fifty_per_cent(on: On) {

@@ -105,7 +105,7 @@ pub async fn a_proposal_that_is_withdrawn_never_serves(world: &World) {
     assert_eq!(standing, [again.expect("none stands")]);
 }
 
-pub async fn a_proposal_of_a_dead_host_blocks_no_other(world: &World) {
+pub async fn a_proposal_of_a_host_that_left_blocks_no_other(world: &World) {
     let store = &world.store;
     let (one, two) = (put(world, b"1").await, put(world, b"2").await);
     let (gone, here) = (HostId::new(START), HostId::new(START));
@@ -114,6 +114,27 @@ pub async fn a_proposal_of_a_dead_host_blocks_no_other(world: &World) {
     store.leave(gone).await.unwrap();
     assert!(propose(store, here, "form", &two).await.is_some());
     let first = first.expect("none stood");
+    assert!(flip(store, &first).await.is_none());
+}
+
+pub async fn a_proposal_of_a_dead_host_blocks_no_other(world: &World) {
+    let store = &world.store;
+    let (one, two) = (put(world, b"1").await, put(world, b"2").await);
+    let (dead, here) = (HostId::new(START), HostId::new(START));
+    beats(store, dead, "a").await;
+    let first = propose(store, dead, "form", &one).await;
+    let first = first.expect("none stood");
+    assert_eq!(propose(store, here, "form", &two).await, None);
+    let silence = seconds(limits::HOST_DEAD);
+    match world.on {
+        On::Sqlite => world.advance(silence).await,
+        // There the time of heartbeats is the database's own.
+        On::Postgres(_) => {
+            let aged = format!("update hosts set seen_at = seen_at - interval '{silence} s'");
+            world.change(&aged).await;
+        }
+    }
+    assert!(propose(store, here, "form", &two).await.is_some());
     assert!(flip(store, &first).await.is_none());
 }
 

@@ -189,6 +189,23 @@ pub async fn a_replaced_catalogue_loses_the_products_that_were_not_named(world: 
     assert!(gone.iter().all(|change| !again.contains_key(&change.id)));
 }
 
+pub async fn a_product_that_an_earlier_import_changes_later_is_kept_by_the_import_that_named_it(
+    world: &World,
+) {
+    let earlier = ImportId(world.now());
+    world.advance(1).await;
+    let new = ImportId(world.now());
+    for (import, name) in [(new, "House 0"), (earlier, "House by the sea")] {
+        let products = [named(0, name)];
+        let part = world.import_products(world.workspace, import, &products);
+        part.await.expect("it imports");
+    }
+    assert_eq!(remove_unseen(world, new, 10).await, 1, "the declared one");
+    let (there, _) = follow(world, 10).await;
+    let names: Vec<_> = there.into_values().collect();
+    assert_eq!(names, ["House by the sea"]);
+}
+
 pub async fn a_deal_of_a_removed_product_shows_none(world: &World) {
     let mut lead = world.known_as("1");
     lead.products = vec!["P-1".to_owned()];

@@ -4,7 +4,8 @@ use leadhost_domain::message::Actor;
 
 use super::*;
 
-pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(world: &World) {
+/// Reports the failures of three messages, each about a deal. Returns the messages with their deals.
+async fn failures(world: &World) -> Vec<(Stored, Option<DealId>)> {
     let mut sent = Vec::new();
     for (number, code) in ["131026", "131000", "131026"].into_iter().enumerate() {
         let to = format!("+55119876500{number:02}");
@@ -32,6 +33,11 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
         sent.push((new, lead.deal_id));
         world.advance(1).await;
     }
+    sent
+}
+
+pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(world: &World) {
+    let sent = failures(world).await;
     let all = errors(world).await;
     let check = async |change: &dyn Fn(&mut MessageErrorFilter), expect: &[usize]| {
         let mut filter = MessageErrorFilter::default();
@@ -66,6 +72,34 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
     let before = page(0, Some(first.rows[0].stamp), 10).await;
     assert_eq!(before.rows.len(), 1);
     assert_eq!(json_of(&rest), [all[2].clone()]);
+}
+
+pub async fn a_failure_has_to_match_its_deal_and_its_conversation(world: &World) {
+    let sent = failures(world).await;
+    for (deal, expect) in [(sent[0].1, 1), (sent[1].1, 0)] {
+        let filter = MessageErrorFilter {
+            conversation: Some(sent[0].0.conversation),
+            deal,
+            ..MessageErrorFilter::default()
+        };
+        assert_eq!(errors_with(world, filter).await.len(), expect);
+    }
+}
+
+pub async fn a_message_is_found_by_its_state_behind_newer_ones_of_another(world: &World) {
+    let accepted = out(world, "w1").await;
+    for to in ["+5511987650001", "+5511987650002"] {
+        world.advance(1).await;
+        post(world, to).await;
+    }
+    let filter = OutboxFilter {
+        state: Some(MessageState::Accepted),
+        limit: 1,
+        ..OutboxFilter::default()
+    };
+    let found = world.outbox(&filter).await.expect("it lists");
+    let found: Vec<_> = found.iter().map(|message| message.id).collect();
+    assert_eq!(found, [accepted.message]);
 }
 
 pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {

@@ -172,6 +172,20 @@ pub async fn tickets_count_in_the_period_in_which_they_opened(world: &World) {
     assert!(table.keys().all(|(_, of)| *of == key), "{table:?}");
 }
 
+pub async fn a_ticket_of_a_test_lead_that_is_removed_is_not_counted_either(world: &World) {
+    let mut new = lead_of(world, "L1", &phone(1));
+    new.deal_props.insert("test".to_owned(), true.into());
+    let test = world.bring(new).await.deal_id.expect("a deal");
+    let id = talk(world, &phone(3)).await;
+    alter(world, id, &format!("deal_id = {}", world.on.id(test))).await;
+    world.advance(86_400).await;
+    assert!(elapse(world, id).await);
+    let removed = world.remove_deal(world.workspace, test).await;
+    assert!(removed.expect("it removes"));
+    count_by(world, MetricSet::Tickets, 1_000).await;
+    assert_eq!(sums(world, MetricSet::Tickets).await, [0; 5]);
+}
+
 pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
     talk(world, &phone(1)).await;
     let mut other = plan("other");
