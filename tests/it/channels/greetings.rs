@@ -13,6 +13,7 @@ leadhost_tests::on_every_store! {
     a_new_lead_is_greeted_in_the_commit_that_makes_its_deal,
     a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send,
     a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_noted,
+    a_person_who_shares_an_office_phone_with_another_is_not_greeted_there,
     a_greeting_with_a_template_that_its_instance_lacks_is_refused_or_its_absence_said,
     a_greeting_longer_than_a_parameter_may_be_is_cut,
     an_unanswered_conversation_is_handed_to_people,
@@ -144,6 +145,32 @@ async fn a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send(on: On)
     assert!(spans.iter().all(|span| span.name != "accept message"));
     for personal in ["Ana", "Prado", "90000-0001", "900000001", "AP-7"] {
         assert!(!receiver.holds(personal), "{personal} was exported");
+    }
+}
+
+async fn a_person_who_shares_an_office_phone_with_another_is_not_greeted_there(on: On) {
+    let (host, declared) = greeted(on, "").await;
+    let phones = |id: &str, name: &str, mobile: &str| {
+        let all = json!([mobile, "11 3000-0001"]);
+        json!({ "id": id, "name": name, "phone": all, "unit": "AP-7" })
+    };
+    lead(&host, &declared, &phones("1", "Ana Prado", "11 90000-0001")).await;
+    let other = phones("2", "Davi Melo", "11 90000-0002");
+    let answer = lead(&host, &declared, &other).await;
+    has!(
+        host.delivery(&answer).await.notes.join("; "),
+        "no greeting `welcome`: its person was found by a phone"
+    );
+    // The same person in other words is greeted.
+    lead(
+        &host,
+        &declared,
+        &phones("3", "ana prado lima", "11 90000-0003"),
+    )
+    .await;
+    let messages = settled(&host, &declared, 2).await;
+    for message in &messages {
+        has!(message["content"].text().to_lowercase(), "olá ana");
     }
 }
 

@@ -270,7 +270,7 @@ impl<'a> Person<'a> {
 }
 
 /// Returns whether one of two names has all words of the other.
-fn is_alike(one: &str, two: &str) -> bool {
+pub(super) fn is_alike(one: &str, two: &str) -> bool {
     let [one, two] = [one, two].map(fold);
     let [one, two] = [&one, &two].map(|name| name.split_whitespace().collect::<BTreeSet<_>>());
     one.is_subset(&two) || two.is_subset(&one)

@@ -1,6 +1,6 @@
 //! A lead: a duplicate, a change of a known lead, or a new deal.
 
-use super::claimed::{ClaimedKey, has_news, person_keys, shared_key};
+use super::claimed::{ClaimedKey, has_news, is_alike, person_keys, shared_key};
 use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place};
 use super::people::{self, PersonDetails};
@@ -10,6 +10,7 @@ use super::{conversation, diff, notify, parting, receipt};
 use crate::decide::prelude::*;
 use crate::{ChangedBy, FieldDiff, NewLead};
 use leadhost_domain::lead::Action;
+use leadhost_domain::phone;
 use leadhost_domain::provenance::{OCCURRED_AT, Provenance};
 use leadhost_domain::repair::{CREATED, PERSON};
 
@@ -375,8 +376,14 @@ fn greet(
     } else {
         lead.phone_number().is_some()
     };
-    if !has_phone {
-        let why = "the lead has no phone to send it to";
+    let why = if !has_phone {
+        Some("the lead has no phone to send it to")
+    } else if is_anothers_phone(set, contact, lead) {
+        Some("its person was found by a phone that a person with another name and phone has too")
+    } else {
+        None
+    };
+    if let Some(why) = why {
         let note = format!("no greeting `{}`: {why}", greeting.template);
         set.note(context.delivery, &[note]);
         return false;
@@ -387,6 +394,18 @@ fn greet(
         delivery.greeted.extend(greeted);
     }
     is_greeted
+}
+
+/// Returns whether the phone of the contact that a lead found is not the lead's, and its name another: they
+/// share a further phone, such as an office's.
+fn is_anothers_phone(set: &WorkingSet, contact: ContactId, lead: &NewLead) -> bool {
+    let Some(contact) = set.contacts.get(&contact) else {
+        return false;
+    };
+    let names = contact.name.as_deref().zip(lead.name.as_deref());
+    let phone = contact.phone_number.as_deref().map(phone::match_key);
+    let mut given = lead.phones.iter().map(|phone| &phone.match_key);
+    names.is_some_and(|(one, two)| !is_alike(one, two)) && !given.any(|key| *key == phone)
 }
 
 fn delete(
