@@ -18,18 +18,13 @@ use crate::fold::fold;
 use crate::heuristics::{is_full_phone, is_unread_phone};
 use crate::people::kinds;
 
-/// A delivery's body.
-pub struct Body {
-    pub root: Value,
-}
-
 /// Reads the body in the configured format, and decodes the values that are configured as JSON
 /// texts.
 ///
 /// # Errors
 ///
 /// [`Problem`] if the body does not have the format.
-pub fn read(config: &Config, delivery: &Delivery) -> Result<Body, Problem> {
+pub fn read(config: &Config, delivery: &Delivery) -> Result<Value, Problem> {
     let mut body = match config.format {
         Format::Auto => guess(delivery)?,
         Format::Json => delivery.json()?,
@@ -50,7 +45,7 @@ pub fn read(config: &Config, delivery: &Delivery) -> Result<Body, Problem> {
         decode_usual(&mut body);
         name_choices(&mut body);
     }
-    Ok(Body { root: body })
+    Ok(body)
 }
 
 fn guess(delivery: &Delivery) -> Result<Value, Problem> {

@@ -6,7 +6,6 @@ use leadhost_sdk::{
     serde_json::{Map, Value},
 };
 
-use crate::body::Body;
 use crate::config::Config;
 use crate::explain::{self, Misfit};
 use crate::fold::fold;
@@ -29,7 +28,7 @@ pub struct ReadItems {
 }
 
 /// Returns the items of a body.
-pub fn read(config: &Config, delivery: &Delivery, body: &Body) -> ReadItems {
+pub fn read(config: &Config, delivery: &Delivery, body: &Value) -> ReadItems {
     let is_lead = |value: &Value| {
         let read = lead::item(config, delivery, body, value, None, "", false);
         matches!(read.item.outcome, Outcome::Lead(_))
@@ -40,9 +39,9 @@ pub fn read(config: &Config, delivery: &Delivery, body: &Body) -> ReadItems {
         has_contact: &|value| lead::has_contact(delivery, body, value),
         is_lead: &is_lead,
     };
-    match found(config, &body.root) {
-        Some(found) if config.is_guessing() => search.guess(found, &body.root),
-        Some(found) => search.take(found, config, &body.root),
+    match found(config, body) {
+        Some(found) if config.is_guessing() => search.guess(found, body),
+        Some(found) => search.take(found, config, body),
         None => {
             let item = Item::ignored("there is nothing at the places that `items` names");
             return ReadItems {

@@ -6,7 +6,6 @@ use leadhost_sdk::path::Step;
 use leadhost_sdk::values::is_test_mark;
 use leadhost_sdk::{Delivery, Item, Lead, Outcome, serde_json::Value};
 
-use crate::body::Body;
 use crate::config::{Attributes, Config, Field};
 use crate::explain::{self, Misfit};
 use crate::guess::Guess;
@@ -57,7 +56,7 @@ impl From<Item> for ReadItem {
 pub fn item(
     config: &Config,
     delivery: &Delivery,
-    body: &Body,
+    body: &Value,
     value: &Value,
     person: Option<&Value>,
     path: &str,
@@ -67,10 +66,8 @@ pub fn item(
     record.person = person;
     let mut missing = Vec::new();
     for (index, pairs) in config.pairs.iter().enumerate() {
-        record
-            .pairs
-            .extend(pairs::configured(pairs, value, &body.root));
-        if pairs.list.find(value, &body.root).is_empty() {
+        record.pairs.extend(pairs::configured(pairs, value, body));
+        if pairs.list.find(value, body).is_empty() {
             missing.push(match config.pairs.len() {
                 1 => "pairs.in".to_owned(),
                 _ => format!("pairs[{index}].in"),
@@ -126,7 +123,7 @@ pub fn item(
 }
 
 /// Whether a phone or an address is found in the item without configuration.
-pub fn has_contact(delivery: &Delivery, body: &Body, value: &Value) -> bool {
+pub fn has_contact(delivery: &Delivery, body: &Value, value: &Value) -> bool {
     let mut record = Record::new(value, body, delivery);
     let guess = Guess::new(&mut record);
     !guess.phones(&mut record).is_empty() || !guess.emails(&mut record).is_empty()

@@ -10,7 +10,6 @@ use leadhost_sdk::values::{is_test_mark, whole_number};
 use leadhost_sdk::written_time;
 use leadhost_sdk::{Delivery, digits, join, serde_json::Value, text_of};
 
-use crate::body::Body;
 use crate::config::{Condition, Field, Source, is_same};
 use crate::fold::fold;
 use crate::heuristics::{is_falsehood, is_truth};
@@ -70,10 +69,10 @@ struct Raw {
 
 impl<'a> Record<'a> {
     /// Returns an item whose values are all unused.
-    pub fn new(item: &'a Value, body: &'a Body, delivery: &'a Delivery) -> Self {
+    pub fn new(item: &'a Value, body: &'a Value, delivery: &'a Delivery) -> Self {
         Self {
             item,
-            root: &body.root,
+            root: body,
             delivery,
             person: None,
             pairs: Vec::new(),
